@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * known_hosts - text in, verdict out (compat 5.2)
+ *
+ * Broken lines, unknown key types and comments are skipped, never fatal, never a match.
+ */
+#ifndef KEY_KNOWN_HOSTS_H
+#define KEY_KNOWN_HOSTS_H
+
+#include "key/key.h"
+
+enum kh_verdict {
+	KH_NEW = 0,   /* no key of this host is known */
+	KH_OTHER,     /* other keys of other types are known for this host, none of this type */
+	KH_CHANGED,   /* a key of this type is known and differs */
+	KH_OK,        /* this very key is known */
+	KH_REVOKED    /* this very key is marked @revoked: refuse whatever else matches */
+};
+
+struct kh_found {
+	enum kh_verdict verdict;
+	uint32_t line;        /* of the deciding line, from 1 */
+	enum key_type type;   /* of that line (CHANGED, OTHER) */
+};
+
+/* host: lower case; port 22 is looked up bare, others as "[host]:port".  file: the text of one known_hosts file.  KH_NEW on no match.
+ * out is merged over several files by kh_merge (REVOKED > OK > CHANGED > OTHER > NEW). */
+MUST err_t kh_check(struct cslice file, const char *host, uint16_t port, const struct key *k, struct kh_found *out);
+void kh_merge(struct kh_found *into, const struct kh_found *one);
+
+/* Types known for the host, as a bit set by enum key_type: to order HostKeyAlgorithms. */
+MUST err_t kh_types(struct cslice file, const char *host, uint16_t port, uint32_t *types);
+
+/* A new line (with '\n') for host; hashed with a fresh salt from rng when wanted. */
+MUST err_t kh_line(const char *host, uint16_t port, const struct key *k, bool hashed, struct rng *rng, struct buf *out);
+/* The name as it is looked up: "host" or "[host]:port". */
+void kh_name(const char *host, uint16_t port, struct buf *out);
+
+/* Every line that names host (plain, pattern or hashed), in order; for -F, -R and the "other names" list. */
+typedef void kh_line_fn(void *arg, uint32_t line, struct cslice text, bool is_ca, bool is_revoked, const struct key *k);
+MUST err_t kh_each(struct cslice file, const char *host, uint16_t port, kh_line_fn *fn, void *arg);
+
+#endif
