@@ -35,8 +35,8 @@ MUST err_t key_blob(const struct key *k, struct buf *out);
 /* Type name inside a blob without parsing the rest; empty when malformed. */
 struct cslice key_blob_type(struct cslice blob);
 
-/* bits 0 = default of the type.  ecdsa: the type says the curve. */
-MUST err_t key_generate(struct key **out, enum key_type t, uint32_t bits);
+/* bits 0 = default of the type.  ecdsa: the type says the curve.  ed25519 draws its seed from rng. */
+MUST err_t key_generate(struct key **out, enum key_type t, uint32_t bits, struct rng *rng);
 MUST err_t key_public_copy(struct key **out, const struct key *k);
 
 /*
