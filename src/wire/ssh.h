@@ -32,7 +32,7 @@ enum ssh_msg {
 #define SSH_FIELD(kind, name) SSH_C_##kind name;
 #define SSH_DECLARE(name)                                                                          \
 	struct ssh_##name {                                                                        \
-		FIELDS_##name(SSH_FIELD) char end_[0];                                             \
+		FIELDS_##name(SSH_FIELD) uint8_t end_;                                             \
 	};                                                                                         \
 	MUST err_t ssh_get_##name(struct cslice body, struct ssh_##name *out);                     \
 	size_t ssh_size_##name(const struct ssh_##name *in);                                       \
