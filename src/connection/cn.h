@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * cn - the connection engine (RFC 4254): channels, windows, requests
+ *
+ * It writes through a transport engine and is fed its messages 80..100.  Nothing is pushed, all is pulled: data stays in file,
+ * pipe or socket until a packet has room (cn_reserve); replies, window changes, EOF and CLOSE are derived from state bits
+ * by cn_flush, not queued, so memory is bounded.
+ */
+#ifndef CONNECTION_CN_H
+#define CONNECTION_CN_H
+
+#include "transport/tp.h"
+
+struct cn;
+
+struct cn_limits {
+	uint32_t channels;        /* at most (default 1024) */
+	uint32_t window_first;    /* bytes offered at open, default 2 MiB */
+	uint32_t window_max;      /* grown by demand up to this: memory budget towards Bowline, 15 MiB towards OpenSSH */
+	uint32_t max_packet;      /* data bytes a packet taken from the peer: 32 KiB, more only between Bowlines */
+	uint32_t replies_pending; /* replies owed before the peer is a flooder (default 1024) */
+};
+
+struct cn_env {
+	struct tp *tp; /* borrowed */
+	struct cn_limits limits;
+};
+
+MUST err_t cn_new(struct cn **out, const struct cn_env *env);
+void cn_free(struct cn *cn);
+
+enum cn_ev_type {
+	CN_EV_NONE,
+	CN_EV_OPEN,          /* peer wants a channel: chan (ours), name = type, data = extra.  cn_accept or cn_refuse */
+	CN_EV_OPENED,        /* our open was confirmed */
+	CN_EV_OPEN_FAILED,   /* reason, data = text; chan is gone */
+	CN_EV_DATA,          /* ext = 0 data, 1 stderr; span lends the opened packet.  cn_consumed when the sink has it */
+	CN_EV_ROOM,          /* after E_AGAIN: cn_reserve may work now */
+	CN_EV_EOF,           /* peer sends no more */
+	CN_EV_CLOSED,        /* both CLOSEs are through: chan is gone after this event */
+	CN_EV_REQUEST,       /* channel request: name, data = body, want_reply -> cn_reply exactly once when set */
+	CN_EV_REPLY,         /* to our request with want_reply, in order: ok */
+	CN_EV_GLOBAL,        /* global request: name, data, want_reply -> cn_global_reply in order */
+	CN_EV_GLOBAL_REPLY   /* to ours, in order: ok, data */
+};
+
+struct cn_event {
+	enum cn_ev_type type;
+	uint32_t chan;
+	struct cslice name, data;
+	struct span span;
+	uint32_t ext, reason;
+	bool want_reply, ok;
+};
+
+/* A message 80..100 from the transport; span is kept by the engine if it has to lend it. */
+MUST err_t cn_msg(struct cn *cn, uint8_t msg, struct span body);
+MUST err_t cn_poll(struct cn *cn, struct cn_event *ev);
+/* Sends what state bits owe (window, EOF, CLOSE, replies) as far as the transport has room; call before tp_ready. */
+MUST err_t cn_flush(struct cn *cn);
+
+/* ---- opening ---- */
+MUST err_t cn_open(struct cn *cn, const char *type, struct cslice extra, uint32_t *chan);
+MUST err_t cn_accept(struct cn *cn, uint32_t chan);
+MUST err_t cn_refuse(struct cn *cn, uint32_t chan, uint32_t reason, const char *text); /* RFC 4254 5.1 reasons */
+
+/* ---- data ---- */
+/*
+ * cn_reserve - room for channel data inside the next packets (style.md has the long form)
+ * ext 0 = data, 1 = stderr.  OK: at least 1 byte of room in iov[0..*niov).  E_AGAIN: CN_EV_ROOM follows.  E_PHASE: closed.
+ */
+MUST err_t cn_reserve(struct cn *cn, uint32_t chan, uint32_t ext, size_t want, struct iovec iov[TP_BULK_MAX], size_t *niov);
+MUST err_t cn_commit(struct cn *cn, size_t used); /* used 0 = nothing was read */
+/* The sink has n more bytes of what CN_EV_DATA gave: re-opens the window (never before). */
+void cn_consumed(struct cn *cn, uint32_t chan, size_t n);
+void cn_eof(struct cn *cn, uint32_t chan);   /* no more data from us; sent after what is committed */
+void cn_close(struct cn *cn, uint32_t chan); /* CLOSE is sent once the last request and EOF are out; no data after it */
+/* The sink for incoming data is gone (EPIPE): what comes is dropped and acknowledged; eow@openssh.com where the peer knows it. */
+void cn_discard_input(struct cn *cn, uint32_t chan);
+
+/* ---- requests ---- */
+MUST err_t cn_request(struct cn *cn, uint32_t chan, const char *name, bool want_reply, struct cslice body);
+MUST err_t cn_reply(struct cn *cn, uint32_t chan, bool ok);
+MUST err_t cn_global(struct cn *cn, const char *name, bool want_reply, struct cslice body);
+MUST err_t cn_global_reply(struct cn *cn, bool ok, struct cslice body);
+
+/* ---- what is known ---- */
+bool cn_is_open(const struct cn *cn, uint32_t chan);
+size_t cn_channels(const struct cn *cn);
+uint32_t cn_window_out(const struct cn *cn, uint32_t chan); /* what the peer lets us send */
+
+#endif
