@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * chanio - a channel joined to local descriptors: stdin/stdout/stderr of a client, the child of a server
+ *
+ * Outwards: when `in` is readable and the channel has room, cn_reserve gives iovecs inside the next packets and readv(2) fills
+ * them: no user-space copy.  Inwards: CN_EV_DATA spans are written with writev(2) from the packets (several packets a call); what
+ * does not fit is kept (span_keep) and bounds the window, since cn_consumed is called only for bytes that the sink took.
+ * EOF on `in` -> cn_eof; EPIPE on `out` -> cn_discard_input.
+ */
+#ifndef RUN_CHANIO_H
+#define RUN_CHANIO_H
+
+#include "connection/cn.h"
+#include "os/ev.h"
+#include "run/pump.h"
+
+#define CHANIO_SPANS 256
+
+struct chanio_sink {
+	int fd; /* -1 = drop what comes */
+	struct ev_io io;
+	struct span spans[CHANIO_SPANS];
+	size_t first, spans_n;
+	bool is_broken, eof_wanted;
+};
+
+struct chanio {
+	/* set by the caller */
+	struct ev *ev;
+	struct pump *pump;
+	struct cn *cn;
+	uint32_t chan;
+	int in;                       /* -1 = none: cn_eof is not sent by itself */
+	uint32_t in_ext;              /* 0, or 1 when `in` is a child's stderr */
+	int in2;                      /* a second source (server: stderr of the child), -1 = none */
+	struct chanio_sink out, err;  /* fds set by the caller; err.fd = -1 when unused */
+	/* escape filter of the client: may change what was read, in place; NULL = none.  Returns bytes to send. */
+	size_t (*filter)(void *arg, uint8_t *p, size_t n);
+	void (*on_in_eof)(void *arg); /* `in` (and in2) have ended; NULL = default (cn_eof) */
+	void (*on_drained)(void *arg);/* EOF of the peer has been passed to out and everything is written */
+	void *arg;
+	/* own */
+	struct ev_io in_io, in2_io;
+	bool in_is_eof, in2_is_eof, wait_room, peer_eof;
+};
+
+MUST err_t chanio_start(struct chanio *c);
+void chanio_stop(struct chanio *c);                          /* drops kept spans */
+MUST err_t chanio_event(struct chanio *c, struct cn_event *e); /* DATA, ROOM, EOF of this channel */
+bool chanio_is_drained(const struct chanio *c);             /* nothing waits to be written locally */
+
+#endif
