@@ -1,0 +1,59 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: ISC
+"""Replays the corpus of every fuzz target, then gives each a few fresh seconds.
+
+    fuzz_replay.py BUILD-DIR [SECONDS]
+
+A target is an executable BUILD-DIR/tests/fuzz/NAME; its corpus is tests/fuzz/corpus/NAME/.  Each corpus
+file is a case, and the fresh seconds are one more.  A target without a corpus has failed.
+"""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parent.parent
+
+
+def run(target, *args):
+    done = subprocess.run([str(target), "-timeout=10", "-rss_limit_mb=2048", *args], capture_output=True,
+                          text=True, errors="replace", timeout=300, cwd=os.environ.get("BOWLINE_TMP", "/tmp"))
+    return done.returncode, done.stderr
+
+
+def main():
+    build, seconds = Path(sys.argv[1]).resolve(), int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    folder = build / "tests" / "fuzz"
+    targets = [p for p in sorted(folder.glob("*")) if p.is_file() and os.access(p, os.X_OK)]
+    passed = failed = 0
+    if not targets:
+        print(f"no fuzz target in {folder}")
+        failed = 1
+    for target in targets:
+        files = sorted(str(p) for p in (TOP / "tests/fuzz/corpus" / target.name).glob("*"))
+        if not files:
+            print(f"FAIL {target.name}: no corpus")
+            failed += 1
+            continue
+        code, text = run(target, *files)
+        if code == 0:
+            passed += len(files)
+        else:
+            failed += 1
+            print(f"FAIL {target.name}, replay:\n" + "\n".join(text.splitlines()[-40:]))
+            continue
+        scratch = Path(os.environ.get("BOWLINE_TMP", "/tmp")) / f"fuzz-{target.name}"
+        scratch.mkdir(exist_ok=True)
+        code, text = run(target, f"-max_total_time={seconds}", str(scratch),
+                         str(TOP / "tests/fuzz/corpus" / target.name))
+        if code == 0:
+            passed += 1
+        else:
+            failed += 1
+            print(f"FAIL {target.name}, fresh input:\n" + "\n".join(text.splitlines()[-60:]))
+    print(f"fuzz: {passed} passed, {failed} failed, 0 skipped")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
