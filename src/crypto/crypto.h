@@ -79,6 +79,17 @@ MUST err_t gcm_seal(struct gcm *g, const uint8_t nonce[12], struct cslice aad, u
 MUST err_t gcm_open(struct gcm *g, const uint8_t nonce[12], struct cslice aad, uint8_t *data, size_t n,
 	const uint8_t tag[16]);
 
+/* ChaCha20 (original form: 64-bit nonce, 64-bit block counter), keyed once; in place from block `block` on. */
+struct chacha;
+MUST err_t chacha_new(struct chacha **out, const uint8_t key[32]);
+void chacha_free(struct chacha *c);
+MUST err_t chacha_crypt(struct chacha *c, const uint8_t nonce[8], uint64_t block, uint8_t *data, size_t n);
+/* Poly1305: a new key for each message (RFC 8439 2.5). */
+struct poly1305;
+MUST err_t poly1305_new(struct poly1305 **out);
+void poly1305_free(struct poly1305 *p);
+MUST err_t poly1305_tag(struct poly1305 *p, const uint8_t key[32], struct cslice msg, uint8_t tag[16]);
+
 /* ---- key agreement: private values come from the injected rng ------------------------------------------------ */
 #define X25519_SIZE 32
 MUST err_t x25519_keypair(struct rng *rng, uint8_t priv[32], uint8_t pub[32]);
@@ -94,7 +105,8 @@ MUST err_t ecdh_keypair(enum ec_curve c, struct rng *rng, struct secret *priv, u
 /* Checks the point (on the curve, not infinity, uncompressed, exact length): E_KEX_VALUE.  shared: x, ec_field_size. */
 MUST err_t ecdh_shared(enum ec_curve c, const struct secret *priv, struct cslice peer, uint8_t *shared);
 
-/* Finite-field Diffie-Hellman.  p, g: big-endian magnitudes.  want_bits: entropy of the private exponent. */
+/* Finite-field Diffie-Hellman.  p, g: big-endian magnitudes.  want_bits: the strength wished; the private
+ * exponent gets twice as many bits.  E_KEX_VALUE: p not odd or outside 1024..8192 bits, g not in 2..p-2. */
 struct dh;
 MUST err_t dh_new(struct dh **out, struct cslice p, struct cslice g, size_t want_bits, struct rng *rng);
 enum dh_group { DH_GROUP1, DH_GROUP14, DH_GROUP16, DH_GROUP18 };
@@ -145,8 +157,8 @@ MUST err_t pkey_ecdsa_verify(const struct pkey *k, enum hash_id h, struct cslice
 /* RSASSA-PKCS1-v1_5; sig has pkey_bits/8 (rounded up) bytes; verify refuses any other length. */
 MUST err_t pkey_rsa_sign(const struct pkey *k, enum hash_id h, struct cslice msg, struct buf *sig);
 MUST err_t pkey_rsa_verify(const struct pkey *k, enum hash_id h, struct cslice msg, struct cslice sig);
-/* PEM and PKCS#8 private keys (also encrypted).  E_PASSPHRASE on a wrong or missing one, E_KEY_FORMAT else.
- * Exactly one of the outputs is set: *k (RSA, EC), or is_ed25519 with seed. */
+/* PEM and PKCS#8 private keys (also encrypted).  E_PASSPHRASE on a wrong or missing one, E_KEY_TYPE when it is
+ * none of RSA, Ed25519 and the three curves, E_KEY_FORMAT else.  Exactly one of the outputs is set: *k (RSA, EC), or is_ed25519 with seed. */
 struct pem_key { struct pkey *k; bool is_rsa; bool is_ed25519; uint8_t seed[32]; };
 MUST err_t pem_private_read(struct pem_key *out, struct cslice text, struct cslice passphrase);
 

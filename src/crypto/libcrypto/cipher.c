@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * cipher - AES-CTR, AES-CBC, 3DES-CBC by EVP with the context kept
+ *
+ * After cipher_new nothing allocates: a new position (CTR) only sets the counter block of the kept
+ * context.
+ */
+#include <stdlib.h>
+
+#include "crypto/libcrypto/lib.h"
+
+struct cipher {
+	EVP_CIPHER_CTX *ctx;
+	size_t block; /* what n must be a multiple of */
+	bool is_ctr;
+	uint8_t iv[16];
+};
+
+struct cipher_row {
+	enum lib_cipher lib;
+	uint8_t key, block;
+	bool is_ctr;
+};
+
+/* clang-format off */
+static const struct cipher_row rows[CIPHER_ID_N] = {
+	/*                      library         key block ctr */
+	[CIPHER_AES128_CTR] = {LIB_AES128_CTR,  16, 16, true},
+	[CIPHER_AES192_CTR] = {LIB_AES192_CTR,  24, 16, true},
+	[CIPHER_AES256_CTR] = {LIB_AES256_CTR,  32, 16, true},
+	[CIPHER_AES128_CBC] = {LIB_AES128_CBC,  16, 16, false},
+	[CIPHER_AES192_CBC] = {LIB_AES192_CBC,  24, 16, false},
+	[CIPHER_AES256_CBC] = {LIB_AES256_CBC,  32, 16, false},
+	[CIPHER_3DES_CBC]   = {LIB_3DES_CBC,    24,  8, false},
+};
+/* clang-format on */
+
+size_t cipher_key_size(enum cipher_id id)
+{
+	return rows[id].key;
+}
+
+size_t cipher_block(enum cipher_id id)
+{
+	return rows[id].block;
+}
+
+err_t cipher_new(
+	struct cipher **out, enum cipher_id id, struct cslice key, struct cslice iv, bool encrypt)
+{
+	const struct cipher_row *row = &rows[id];
+	if (key.n != row->key || iv.n != row->block)
+		return E_BUG;
+	EVP_CIPHER *algorithm = lib_cipher(row->lib);
+	if (algorithm == NULL)
+		return E_UNSUPPORTED;
+	struct cipher *c = calloc(1, sizeof(*c));
+	if (c == NULL)
+		return E_MEM;
+	c->ctx = EVP_CIPHER_CTX_new();
+	c->block = row->is_ctr ? 1 : row->block;
+	c->is_ctr = row->is_ctr;
+	memcpy(c->iv, iv.p, iv.n);
+	if (c->ctx == NULL ||
+		EVP_CipherInit_ex2(c->ctx, algorithm, key.p, iv.p, encrypt ? 1 : 0, NULL) != 1 ||
+		EVP_CIPHER_CTX_set_padding(c->ctx, 0) != 1) {
+		cipher_free(c);
+		return lib_fail(E_CRYPTO);
+	}
+	*out = c;
+	return OK;
+}
+
+void cipher_free(struct cipher *c)
+{
+	if (c == NULL)
+		return;
+	EVP_CIPHER_CTX_free(c->ctx); /* cleanses the key schedule */
+	wipe_free(c, sizeof(*c));
+}
+
+err_t cipher_crypt(struct cipher *c, const uint8_t *in, uint8_t *out, size_t n)
+{
+	if (n % c->block != 0 || n > INT32_MAX)
+		return E_BUG;
+	int done = 0;
+	if (n > 0 && EVP_CipherUpdate(c->ctx, out, &done, in, (int)n) != 1)
+		return lib_fail(E_CRYPTO);
+	return done == (int)n ? OK : E_CRYPTO;
+}
+
+err_t cipher_seek(struct cipher *c, uint64_t block)
+{
+	if (!c->is_ctr)
+		return E_BUG;
+	/* RFC 4344 4: the counter is one 128-bit big-endian number. */
+	uint8_t at[16];
+	uint64_t high = be64_get(c->iv), low = be64_get(c->iv + 8);
+	be64_put(at, high + (__builtin_add_overflow(low, block, &low) ? 1 : 0));
+	be64_put(at + 8, low);
+	return EVP_CipherInit_ex2(c->ctx, NULL, NULL, at, -1, NULL) == 1 ? OK : lib_fail(E_CRYPTO);
+}
