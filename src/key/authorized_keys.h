@@ -29,11 +29,17 @@ struct ak_result {
 	size_t permitlisten_n;
 };
 
+struct ak_civil { /* a date without a time zone */
+	uint32_t year, month, day, hour, minute, second;
+};
+
 struct ak_query {
 	const struct key *k;
 	const char *address; /* client address text; NULL when there is no socket (then from= refuses) */
 	const char *host;    /* name by DNS or NULL */
 	uint64_t now_s;      /* wall clock, seconds, for expiry-time */
+	/* Seconds of a local time (expiry-time without Z); NULL: local time is UTC.  False: no such time. */
+	bool (*local_time)(const struct ak_civil *t, uint64_t *out_s);
 	void (*why)(void *arg, uint32_t line, const char *text); /* may be NULL: debug words about skipped lines */
 	void *arg;
 };

@@ -50,6 +50,8 @@ bool key_alg_fits(enum key_type t, struct cslice alg);
 
 /* "SHA256:base64" or "MD5:aa:bb"; appended. */
 MUST err_t key_fingerprint(const struct key *k, enum hash_id h, struct buf *out);
+/* Five-letter groups ("xubop-rekyd-..."), without the hash name; appended. */
+MUST err_t key_fingerprint_babble(const struct key *k, enum hash_id h, struct buf *out);
 MUST err_t key_randomart(const struct key *k, enum hash_id h, struct buf *out); /* lines with '\n' */
 
 /* One-line public form "type base64[ comment]" (no line end).  parse: comment may be NULL; appended without escape. */
@@ -63,8 +65,11 @@ MUST err_t key_parse_public_line(struct key **out, struct cslice line, struct bu
  * comment: appended when the format has one; may be NULL.
  */
 MUST err_t key_read_private(struct key **out, struct cslice file, struct cslice passphrase, struct buf *comment);
-/* Only the public half of an openssh-key-v1 file, no passphrase needed; E_PASSPHRASE when the format hides it. */
+/* Only the public half, without a passphrase: openssh-key-v1 shows it (the comment only when the file is not encrypted);
+ * E_PASSPHRASE when the format hides it. */
 MUST err_t key_read_private_public(struct key **out, struct cslice file, struct buf *comment);
+/* May the name be a cipher of a key file (ssh-keygen -Z)? */
+bool key_write_cipher_known(const char *name);
 struct key_write_opts {
 	const char *cipher; /* NULL = aes256-ctr; "none" when passphrase is empty */
 	uint32_t rounds;    /* bcrypt, 0 = 24 */

@@ -36,6 +36,31 @@ MUST err_t kh_line(const char *host, uint16_t port, const struct key *k, bool ha
 /* The name as it is looked up: "host" or "[host]:port". */
 void kh_name(const char *host, uint16_t port, struct buf *out);
 
+/*
+ * One line after the other, for programs that rewrite the file.  text is the whole line without its end; hosts, key and
+ * comment are borrowed parts of it.
+ */
+enum kh_marker { KH_MARK_NONE, KH_MARK_CA, KH_MARK_REVOKED };
+enum kh_kind {
+	KH_LINE_BROKEN = 0, /* cannot be understood */
+	KH_LINE_BLANK,      /* empty or a comment */
+	KH_LINE_UNKNOWN,    /* well-formed, but of a key type that is not built: no match, no damage */
+	KH_LINE_KEY
+};
+struct kh_entry {
+	uint32_t line;
+	enum kh_kind kind;
+	enum kh_marker marker;
+	struct cslice text, hosts, key /* "type base64" */, comment;
+};
+/* Takes the next line off *file; entry->line counts up and starts at 0.  False at the end. */
+bool kh_next(struct cslice *file, struct kh_entry *entry);
+/* Does the host field of a line name `name` (as given by kh_name)?  Plain names, patterns, `!`, hashes. */
+MUST err_t kh_hosts_match(struct cslice hosts, struct cslice name, bool *is_match);
+bool kh_is_hashed(struct cslice hosts);
+/* "|1|salt|hash" of a name, with a fresh salt; appended. */
+MUST err_t kh_hash_name(struct cslice name, struct rng *rng, struct buf *out);
+
 /* Every line that names host (plain, pattern or hashed), in order; for -F, -R and the "other names" list. */
 typedef void kh_line_fn(void *arg, uint32_t line, struct cslice text, bool is_ca, bool is_revoked, const struct key *k);
 MUST err_t kh_each(struct cslice file, const char *host, uint16_t port, kh_line_fn *fn, void *arg);

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * file_openssh - the private key format openssh-key-v1 (compat 5.6)
+ *
+ * Header in clear (cipher, KDF, public key), then one encrypted section: two equal check words, the
+ * private fields, the comment, padding 1 2 3 ...  Unequal check words are how a wrong passphrase
+ * shows.
+ */
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "key/ops.h"
+
+#define MAGIC      "openssh-key-v1" /* with its NUL */
+#define SALT_BYTES 16
+#define ROUNDS     24
+#define ROUNDS_MAX 65536u /* a file must not make its reader work for ever */
+#define BLOCK_NONE 8
+#define GCM_TAG    16
+#define KEY_IV_MAX (32 + 16)
+#define COLUMNS    70
+
+enum mode { MODE_NONE, MODE_CIPHER, MODE_GCM };
+
+/* clang-format off */
+static const struct file_cipher {
+	const char *name;
+	enum mode mode;
+	enum cipher_id id;
+	size_t key, iv, block, tag;
+} ciphers[] = {
+	/* name                    mode         id                 key  iv  block       tag     */
+	{"none",                   MODE_NONE,   CIPHER_ID_N,       0,   0,  BLOCK_NONE, 0},
+	{"aes256-ctr",             MODE_CIPHER, CIPHER_AES256_CTR, 32,  16, 16,         0},
+	{"aes192-ctr",             MODE_CIPHER, CIPHER_AES192_CTR, 24,  16, 16,         0},
+	{"aes128-ctr",             MODE_CIPHER, CIPHER_AES128_CTR, 16,  16, 16,         0},
+	{"aes256-cbc",             MODE_CIPHER, CIPHER_AES256_CBC, 32,  16, 16,         0},
+	{"aes192-cbc",             MODE_CIPHER, CIPHER_AES192_CBC, 24,  16, 16,         0},
+	{"aes128-cbc",             MODE_CIPHER, CIPHER_AES128_CBC, 16,  16, 16,         0},
+	{"3des-cbc",               MODE_CIPHER, CIPHER_3DES_CBC,   24,  8,  8,          0},
+	{"aes256-gcm@openssh.com", MODE_GCM,    CIPHER_ID_N,       32,  12, 16,         GCM_TAG},
+	{"aes128-gcm@openssh.com", MODE_GCM,    CIPHER_ID_N,       16,  12, 16,         GCM_TAG},
+};
+/* clang-format on */
+
+static const struct file_cipher *cipher_find(struct cslice name)
+{
+	for (size_t i = 0; i < ARRAY_N(ciphers); i++)
+		if (cslice_eq_str(name, ciphers[i].name))
+			return &ciphers[i];
+	return NULL;
+}
+
+bool key_write_cipher_known(const char *name)
+{
+	return cipher_find(cslice_str(name)) != NULL;
+}
+
+/* key_iv: the KDF's output, key then IV.  data is changed in place; tag is checked or filled. */
+static err_t crypt(const struct file_cipher *c, const uint8_t *key_iv, struct slice data,
+	uint8_t *tag, bool encrypt)
+{
+	struct cslice key = {key_iv, c->key}, iv = {key_iv + c->key, c->iv}, none = {NULL, 0};
+	struct cipher *ctx = NULL;
+	struct gcm *g = NULL;
+	err_t e = OK;
+	if (c->mode == MODE_CIPHER) {
+		e = cipher_new(&ctx, c->id, key, iv, encrypt);
+		if (e == OK)
+			e = cipher_crypt(ctx, data.p, data.p, data.n);
+		cipher_free(ctx);
+	} else if (c->mode == MODE_GCM) {
+		e = gcm_new(&g, key);
+		if (e == OK)
+			e = encrypt ? gcm_seal(g, iv.p, none, data.p, data.n, tag)
+				    : gcm_open(g, iv.p, none, data.p, data.n, tag);
+		gcm_free(g);
+	}
+	return e;
+}
+
+struct v1 { /* borrowed from the file */
+	const struct file_cipher *cipher;
+	struct cslice kdf, kdf_options, public_blob, section, tag;
+};
+
+static err_t header_read(struct v1 *v, struct cslice body)
+{
+	struct rd r = rd_of(body);
+	struct cslice magic = rd_take(&r, sizeof(MAGIC));
+	if (r.bad)
+		return E_KEY_TRUNCATED;
+	if (!cslice_eq(magic, cslice_of(MAGIC, sizeof(MAGIC))))
+		return E_KEY_FORMAT;
+	struct cslice cipher = rd_str(&r);
+	v->kdf = rd_str(&r);
+	v->kdf_options = rd_str(&r);
+	uint32_t keys = rd_u32(&r);
+	v->public_blob = rd_str(&r);
+	v->section = rd_str(&r);
+	if (r.bad)
+		return E_KEY_TRUNCATED;
+	if (keys != 1)
+		return E_KEY_FORMAT;
+	v->cipher = cipher_find(cipher);
+	if (v->cipher == NULL)
+		return E_UNSUPPORTED;
+	v->tag = rd_take(&r, v->cipher->tag);
+	if (r.bad)
+		return E_KEY_TRUNCATED;
+	if (rd_end(&r) != OK || v->section.n == 0 || v->section.n % v->cipher->block != 0)
+		return E_KEY_FORMAT;
+	bool is_plain = v->cipher->mode == MODE_NONE;
+	if (is_plain != cslice_eq_str(v->kdf, "none") || (is_plain && v->kdf_options.n > 0))
+		return E_KEY_FORMAT;
+	if (!is_plain && !cslice_eq_str(v->kdf, "bcrypt"))
+		return E_UNSUPPORTED;
+	return OK;
+}
+
+static err_t derive(const struct v1 *v, struct cslice passphrase, uint8_t key_iv[KEY_IV_MAX])
+{
+	if (v->cipher->mode == MODE_NONE)
+		return OK;
+	struct rd r = rd_of(v->kdf_options);
+	struct cslice salt = rd_str(&r);
+	uint32_t rounds = rd_u32(&r);
+	if (rd_end(&r) != OK || salt.n == 0 || rounds == 0 || rounds > ROUNDS_MAX)
+		return E_KEY_FORMAT;
+	if (passphrase.n == 0)
+		return E_PASSPHRASE;
+	return bcrypt_pbkdf(passphrase, salt, rounds, key_iv, v->cipher->key + v->cipher->iv);
+}
+
+/* The decrypted section. */
+static err_t section_read(
+	struct key **out, const struct v1 *v, struct cslice clear, struct buf *comment)
+{
+	bool is_plain = v->cipher->mode == MODE_NONE;
+	struct key *k = NULL, *pub = NULL;
+	struct rd r = rd_of(clear);
+	uint32_t check = rd_u32(&r), again = rd_u32(&r);
+	if (r.bad || check != again)
+		return is_plain ? E_KEY_FORMAT : E_PASSPHRASE;
+	TRY(key_read_private_fields(&k, &r));
+	struct cslice words = rd_text(&r);
+	err_t e = r.bad || r.n >= v->cipher->block + 1 ? E_KEY_FORMAT : OK;
+	struct cslice padding = rd_rest(&r);
+	for (size_t i = 0; e == OK && i < padding.n; i++)
+		if (padding.p[i] != (uint8_t)(i + 1))
+			e = E_KEY_FORMAT;
+	if (e == OK)
+		e = key_parse_blob(&pub, v->public_blob);
+	/* What the clear header says is what people were shown; it must be the same key. */
+	if (e == OK && !key_equal_public(k, pub))
+		e = E_KEY_FORMAT;
+	if (e == OK && comment != NULL) {
+		buf_put(comment, words.p, words.n);
+		e = buf_err(comment);
+	}
+	key_free(pub);
+	if (e != OK) {
+		key_free(k);
+		return e;
+	}
+	*out = k;
+	return OK;
+}
+
+err_t key_v1_read(
+	struct key **out, struct cslice body, struct cslice passphrase, struct buf *comment)
+{
+	struct v1 v;
+	uint8_t key_iv[KEY_IV_MAX], tag[GCM_TAG] = {0};
+	enum key_type t;
+	struct buf clear;
+	TRY(header_read(&v, body));
+	if (!key_type_from_name(key_blob_type(v.public_blob), &t))
+		return E_KEY_TYPE;
+	buf_init(&clear, KEY_FILE_MAX);
+	buf_put(&clear, v.section.p, v.section.n);
+	err_t e = buf_err(&clear);
+	if (e == OK)
+		e = derive(&v, passphrase, key_iv);
+	if (e == OK)
+		e = key_copy_exact(tag, v.cipher->tag, v.tag);
+	if (e == OK)
+		e = crypt(v.cipher, key_iv, (struct slice){clear.p, clear.n}, tag, false);
+	if (e == E_MAC)
+		e = E_PASSPHRASE;
+	if (e == OK)
+		e = section_read(out, &v, buf_bytes(&clear), comment);
+	wipe(key_iv, sizeof(key_iv));
+	buf_done(&clear);
+	return e;
+}
+
+err_t key_v1_read_public(struct key **out, struct cslice body, struct buf *comment)
+{
+	struct v1 v;
+	struct key *k = NULL;
+	TRY(header_read(&v, body));
+	if (v.cipher->mode != MODE_NONE)
+		return key_parse_blob(
+			out, v.public_blob); /* the comment is in the encrypted section */
+	TRY(key_v1_read(&k, body, cslice_of(NULL, 0), comment));
+	err_t e = key_public_copy(out, k);
+	key_free(k);
+	return e;
+}
+
+static err_t section_write(
+	const struct key *k, const char *comment, size_t block, struct rng *rng, struct buf *out)
+{
+	uint8_t check[4];
+	rng_fill(rng, check, sizeof(check));
+	buf_put(out, check, sizeof(check));
+	buf_put(out, check, sizeof(check));
+	TRY(key_put_private_fields(k, out));
+	buf_put_cstring(out, comment != NULL ? comment : "");
+	for (uint8_t i = 1; out->err == OK && out->n % block != 0; i++)
+		buf_put_u8(out, i);
+	return buf_err(out);
+}
+
+static err_t body_write(const struct key *k, const char *comment, struct cslice passphrase,
+	struct v1 *v, uint32_t rounds, struct rng *rng, struct buf *body)
+{
+	struct buf options, pub, section;
+	uint8_t salt[SALT_BYTES], key_iv[KEY_IV_MAX], tag[GCM_TAG];
+	bool is_plain = v->cipher->mode == MODE_NONE;
+	buf_init(&options, 64);
+	buf_init(&pub, KEY_BLOB_MAX);
+	buf_init(&section, KEY_FILE_MAX);
+	if (!is_plain) {
+		rng_fill(rng, salt, sizeof(salt));
+		buf_put_string(&options, cslice_of(salt, sizeof(salt)));
+		buf_put_u32(&options, rounds);
+	}
+	v->kdf_options = buf_bytes(&options);
+	err_t e = buf_err(&options);
+	if (e == OK)
+		e = key_blob(k, &pub);
+	if (e == OK)
+		e = section_write(k, comment, v->cipher->block, rng, &section);
+	if (e == OK)
+		e = derive(v, passphrase, key_iv);
+	if (e == OK)
+		e = crypt(v->cipher, key_iv, (struct slice){section.p, section.n}, tag, true);
+	if (e == OK) {
+		buf_put(body, MAGIC, sizeof(MAGIC));
+		buf_put_cstring(body, v->cipher->name);
+		buf_put_cstring(body, is_plain ? "none" : "bcrypt");
+		buf_put_string(body, buf_bytes(&options));
+		buf_put_u32(body, 1);
+		buf_put_string(body, buf_bytes(&pub));
+		buf_put_string(body, buf_bytes(&section));
+		buf_put(body, tag, v->cipher->tag);
+		e = buf_err(body);
+	}
+	wipe(key_iv, sizeof(key_iv));
+	buf_done(&section);
+	buf_done(&pub);
+	buf_done(&options);
+	return e;
+}
+
+static void armour(struct cslice text, struct buf *out)
+{
+	buf_printf(out, "-----BEGIN OPENSSH PRIVATE KEY-----\n");
+	for (size_t at = 0; at < text.n; at += COLUMNS) {
+		buf_put(out, text.p + at, num_min(COLUMNS, text.n - at));
+		buf_put_u8(out, '\n');
+	}
+	buf_printf(out, "-----END OPENSSH PRIVATE KEY-----\n");
+}
+
+err_t key_write_private(const struct key *k, const char *comment, struct cslice passphrase,
+	const struct key_write_opts *opts, struct rng *rng, struct buf *out)
+{
+	const char *name = opts != NULL && opts->cipher != NULL ? opts->cipher : "aes256-ctr";
+	uint32_t rounds = opts != NULL && opts->rounds != 0 ? opts->rounds : ROUNDS;
+	struct v1 v = {.cipher = cipher_find(cslice_str(passphrase.n > 0 ? name : "none"))};
+	struct buf body, text;
+	size_t start = out->n;
+	if (!k->is_private)
+		return E_KEY_PUBLIC;
+	if (v.cipher == NULL || (passphrase.n > 0 && v.cipher->mode == MODE_NONE))
+		return E_NAME;
+	if (rounds > ROUNDS_MAX)
+		return E_LIMIT;
+	buf_init(&body, KEY_FILE_MAX);
+	buf_init(&text, KEY_FILE_MAX);
+	err_t e = body_write(k, comment, passphrase, &v, rounds, rng, &body);
+	if (e == OK) {
+		base64_encode(&text, buf_bytes(&body));
+		e = buf_err(&text);
+	}
+	if (e == OK) {
+		armour(buf_bytes(&text), out);
+		e = buf_err(out);
+	}
+	if (e != OK)
+		out->n = start;
+	buf_done(&text);
+	buf_done(&body);
+	return e;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * ops - what a key type must be able to do, and how a key looks inside (for src/key only)
+ *
+ * Outside of this folder a key is opaque.  Each type is one file with one table of this shape;
+ * types.def names it.
+ */
+#ifndef KEY_OPS_H
+#define KEY_OPS_H
+
+#include "key/key.h"
+#include "wire/codec.h"
+
+#define KEY_BLOB_MAX                                                                               \
+	((size_t)8 << 10) /* a 16,384-bit RSA public key needs 2,070 bytes and its exponent */
+#define KEY_SIG_MAX       ((size_t)8 << 10)
+#define KEY_FILE_MAX      ((size_t)1 << 20)
+#define KEY_COMMENT_MAX   ((size_t)64 << 10)
+#define KEY_RSA_BITS_MIN  1024u
+#define KEY_RSA_BITS_MAX  16384u
+#define KEY_ED25519_BYTES 32
+
+struct key {
+	enum key_type type;
+	bool is_private;
+	struct pkey *pk;                 /* rsa, ecdsa */
+	uint8_t pub[KEY_ED25519_BYTES];  /* ed25519 */
+	uint8_t seed[KEY_ED25519_BYTES]; /* ed25519, when private */
+};
+
+/* All of them work on a key whose type is set.  On failure key_free is called by the caller. */
+struct key_ops {
+	/* The fields behind the type name of a public blob. */
+	err_t (*read_public)(struct key *k, struct rd *r);
+	err_t (*put_public)(const struct key *k, struct buf *out);
+	/* The fields behind the type name in openssh-key-v1 (compat 5.6); sets the public half too.
+	 */
+	err_t (*read_private)(struct key *k, struct rd *r);
+	err_t (*put_private)(const struct key *k, struct buf *out);
+	err_t (*generate)(struct key *k, uint32_t bits, struct rng *rng);
+	/* raw: the second string of a signature, appended / given. */
+	err_t (*sign)(const struct key *k, enum hash_id h, struct cslice tbs, struct buf *raw);
+	err_t (*verify)(const struct key *k, enum hash_id h, struct cslice tbs, struct cslice raw);
+	uint32_t (*bits)(const struct key *k);
+};
+
+extern const struct key_ops key_ops_ed25519, key_ops_ecdsa, key_ops_rsa;
+
+const struct key_ops *key_ops_of(enum key_type t);
+MUST err_t key_new(struct key **out, enum key_type t);
+/* The private section of a key file: type name and private fields; the reader stands behind them
+ * after. */
+MUST err_t key_read_private_fields(struct key **out, struct rd *r);
+MUST err_t key_put_private_fields(const struct key *k, struct buf *out);
+enum key_type key_ecdsa_of(enum ec_curve c);
+
+/* s has exactly n bytes: E_KEY_FORMAT. */
+static inline MUST err_t key_copy_exact(uint8_t *out, size_t n, struct cslice s)
+{
+	struct wr w = wr_of((struct slice){out, n});
+	if (s.n != n)
+		return E_KEY_FORMAT;
+	wr_raw(&w, s);
+	return wr_end(&w);
+}
+
+/* Text helpers of the line formats (authorized_keys, known_hosts, .pub): blanks are space and tab.
+ */
+static inline bool key_is_blank(uint8_t c)
+{
+	return c == ' ' || c == '\t';
+}
+/* The next line without LF or CRLF; false at the end. */
+bool key_next_line(struct cslice *rest, struct cslice *line);
+struct cslice key_trim(struct cslice s); /* blanks and stray CR at both ends */
+/* The next word ended by a blank; empty at the end.  *rest stands behind the blanks that follow. */
+struct cslice key_next_word(struct cslice *rest);
+/*
+ * "type base64[ comment]": the decoded blob, appended.  E_KEY_TYPE: well-formed, but a type that is
+ * not built; E_KEY_FORMAT else.  comment: borrowed from line.
+ */
+MUST err_t key_line_blob(struct cslice line, struct buf *blob, struct cslice *comment);
+
+/* openssh-key-v1; body: the decoded base64. */
+MUST err_t key_v1_read(
+	struct key **out, struct cslice body, struct cslice passphrase, struct buf *comment);
+MUST err_t key_v1_read_public(struct key **out, struct cslice body, struct buf *comment);
+
+#endif

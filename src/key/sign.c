@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: ISC */
+/* sign - which signature algorithm belongs to which key, SSH signature blobs, and the signer over a
+ * key in memory */
+#include <stdlib.h>
+
+#include "key/ops.h"
+
+/* clang-format off */
+static const struct sig_alg {
+	const char *name;
+	enum key_type type;
+	enum hash_id hash;
+} algs[] = {
+	/* name                 key              hash                        */
+	{"ssh-ed25519",         KEY_ED25519,     HASH_SHA512}, /* RFC8709   */
+	{"ecdsa-sha2-nistp256", KEY_ECDSA_P256,  HASH_SHA256}, /* RFC5656 6.2.1 */
+	{"ecdsa-sha2-nistp384", KEY_ECDSA_P384,  HASH_SHA384},
+	{"ecdsa-sha2-nistp521", KEY_ECDSA_P521,  HASH_SHA512},
+	{"rsa-sha2-512",        KEY_RSA,         HASH_SHA512}, /* RFC8332   */
+	{"rsa-sha2-256",        KEY_RSA,         HASH_SHA256},
+	{"ssh-rsa",             KEY_RSA,         HASH_SHA1},   /* RFC4253 6.6 */
+};
+/* clang-format on */
+
+static const struct sig_alg *alg_find(enum key_type t, struct cslice name)
+{
+	for (size_t i = 0; i < ARRAY_N(algs); i++)
+		if (algs[i].type == t && cslice_eq_str(name, algs[i].name))
+			return &algs[i];
+	return NULL;
+}
+
+bool key_alg_fits(enum key_type t, struct cslice alg)
+{
+	return alg_find(t, alg) != NULL;
+}
+
+err_t key_sign(const struct key *k, struct cslice alg, struct cslice tbs, struct buf *sig)
+{
+	const struct sig_alg *a = alg_find(k->type, alg);
+	if (a == NULL)
+		return E_NAME;
+	if (!k->is_private)
+		return E_KEY_PUBLIC;
+	struct buf raw;
+	size_t start = sig->n;
+	buf_init(&raw, KEY_SIG_MAX);
+	err_t e = key_ops_of(k->type)->sign(k, a->hash, tbs, &raw);
+	if (e == OK) {
+		buf_put_cstring(sig, a->name);
+		buf_put_string(sig, buf_bytes(&raw));
+		e = buf_err(sig);
+	}
+	if (e != OK)
+		sig->n = start;
+	buf_done(&raw);
+	return e;
+}
+
+err_t key_verify(const struct key *k, struct cslice want_alg, struct cslice tbs, struct cslice sig)
+{
+	struct rd r = rd_of(sig);
+	struct cslice name = rd_str(&r);
+	struct cslice raw = rd_str(&r);
+	if (rd_end(&r) != OK)
+		return E_SIGNATURE;
+	/* RFC8332 3.2: the name inside is the one that was agreed; a downgrade to SHA-1 shows here.
+	 */
+	if (want_alg.n > 0 && !cslice_eq(name, want_alg))
+		return E_SIGNATURE;
+	const struct sig_alg *a = alg_find(k->type, name);
+	if (a == NULL)
+		return E_SIGNATURE;
+	return key_ops_of(k->type)->verify(k, a->hash, tbs, raw);
+}
+
+/* ---- a signer over a private key: the answer comes at once
+ * -------------------------------------------------- */
+struct key_signer {
+	struct signer s;
+	struct key *k;
+};
+
+static void key_signer_sign(struct signer *s, struct sign_req *req)
+{
+	const struct key_signer *ks = (const struct key_signer *)s;
+	req->done(req, key_sign(ks->k, req->alg, req->tbs, req->sig));
+}
+
+static void key_signer_free(struct signer *s)
+{
+	struct key_signer *ks = (struct key_signer *)s;
+	key_free(ks->k);
+	free(ks);
+}
+
+static const struct signer_ops key_signer_ops = {key_signer_sign, key_signer_free};
+
+err_t signer_from_key(struct signer **out, struct key *k)
+{
+	if (!k->is_private)
+		return E_KEY_PUBLIC;
+	struct key_signer *ks = calloc(1, sizeof(*ks));
+	if (ks == NULL)
+		return E_MEM;
+	*ks = (struct key_signer){.s = {&key_signer_ops, k}, .k = k};
+	*out = &ks->s;
+	return OK;
+}
