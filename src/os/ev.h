@@ -19,11 +19,13 @@ enum { EV_IN = 1, EV_OUT = 2, EV_HUP = 4 /* reported only: error or hang-up */ }
 
 struct ev_io {
 	int fd;
-	unsigned want;     /* EV_IN | EV_OUT; change with ev_io_want */
+	unsigned want;     /* EV_IN | EV_OUT; change with ev_io_want.  0: nothing is reported, not even EV_HUP */
 	void (*on)(struct ev_io *io, unsigned happened);
 	void *arg;
 	bool is_added;
 	bool is_always;    /* a file that epoll refuses: always ready */
+	bool is_dirty;     /* own: `want` differs from what the kernel knows; it is told once a turn, so toggling is free */
+	unsigned armed;    /* own: what the kernel knows */
 	struct list link;  /* for the loop */
 };
 
@@ -54,7 +56,7 @@ MUST err_t ev_signals(struct ev *ev, const int *signos, size_t n, ev_signal_fn *
 /* In a child after fork, before exec: default dispositions and an empty mask. */
 void os_signals_reset(void);
 
-/* Runs until ev_stop; OK or E_IO. */
+/* Runs until ev_stop; OK or E_IO.  An ev_stop from before the call counts. */
 MUST err_t ev_run(struct ev *ev);
 void ev_stop(struct ev *ev);
 
