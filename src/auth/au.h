@@ -80,6 +80,8 @@ enum au_key_fate au_client_fate(const struct au_client *au, size_t id);
 struct cslice au_client_methods(const struct au_client *au); /* "methods that can continue" of the last failure */
 
 /* ---- server ------------------------------------------------------------------------------------------------------- */
+/* Borrowed for the engine's life and read when used, not copied: the caller may change methods, pubkey_algs, max_tries, banner
+ * and fail_delay_us until it answers AU_EV_ASK_USER (only then the Match blocks of the user are known). */
 struct au_server_env {
 	struct tp *tp;
 	const char *methods;        /* offered, e.g. "publickey,password,keyboard-interactive" */
