@@ -26,10 +26,13 @@ struct pump {
 	struct ev_io in, out;
 	struct ev_timer timer;
 	bool is_running, is_in_eof, is_blocked, is_one_fd;
+	bool is_turning, is_kicked, is_closing, is_out_dead;
+	int sys_errno; /* of the read or write that ended the connection, 0 = none: for the message */
 };
 
 MUST err_t pump_start(struct pump *p);
 void pump_stop(struct pump *p);  /* removes itself from the loop */
-void pump_kick(struct pump *p);  /* something was put into the engine, or a question was answered: go on */
+/* Something was put into the engine, or a question was answered: go on.  From inside a callback: after it. */
+void pump_kick(struct pump *p);
 
 #endif

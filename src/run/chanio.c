@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * chanio - a channel joined to local descriptors
+ *
+ * Two tricky ideas.  (1) How much is asked for follows what comes: a terminal gets room for a
+ * packet, a file for eight.  (2) What waits for a slow sink pins the chunk in which it arrived,
+ * which is right for full packets and ruinous for small ones (a window's worth of one-byte packets
+ * would pin 36 times as much).  So once a sink is slow, small packets are copied into `spill`, and
+ * whatever comes after a copy is copied too, which keeps the order: ring first, then spill.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "run/chanio.h"
+
+#define READ_MIN  ((size_t)32 * 1024)
+#define READ_MAX  ((size_t)256 * 1024)
+#define READ_TTY  ((size_t)4096)
+#define WRITE_MAX ((size_t)512 * 1024)
+#define WRITE_TTY                                                                                  \
+	((size_t)8192) /* a terminal may block: little at a time keeps the escapes alive */
+#define WRITE_IOV   64
+#define PIPE_FULL   ((size_t)64 * 1024)
+#define PIPE_WISH   (1024 * 1024)
+#define SMALL       4096
+#define SPILL_LIMIT ((size_t)256 * 1024 * 1024) /* the window bounds it long before */
+#define EXT_STDERR  1
+
+/* ---- descriptor flags ---------------------------------------------------------------------------
+ */
+/* Gives the flags to be restored, or -1 when nothing was changed. */
+static int make_nonblocking(int fd)
+{
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) < 0 || S_ISREG(st.st_mode) || isatty(fd))
+		return -1;
+	int flags = fcntl(fd, F_GETFL);
+	if (flags < 0 || (flags & O_NONBLOCK) || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		return -1;
+	return flags;
+}
+
+static void restore_flags(int fd, int *flags)
+{
+	if (*flags >= 0)
+		(void)fcntl(fd, F_SETFL, *flags);
+	*flags = -1;
+}
+
+/* A pipe that was found full gets more room: fewer wake-ups of both ends. */
+static void grow_pipe(int fd, bool *is_done)
+{
+	if (*is_done)
+		return;
+	*is_done = true;
+	(void)fcntl(fd, F_SETPIPE_SZ, PIPE_WISH);
+}
+
+/* ---- inwards: from the peer to a sink -----------------------------------------------------------
+ */
+static bool sink_is_empty(const struct chanio_sink *s)
+{
+	return s->spans_n == 0 && s->spill_at == s->spill.n;
+}
+
+static void sink_drop_all(struct chanio_sink *s)
+{
+	for (; s->spans_n > 0; s->spans_n--) {
+		span_drop(&s->spans[s->first]);
+		s->first = (s->first + 1) % CHANIO_SPANS;
+	}
+	buf_clear(&s->spill);
+	s->spill_at = 0;
+}
+
+static size_t sink_pending(const struct chanio_sink *s)
+{
+	size_t n = s->spill.n - s->spill_at;
+	for (size_t i = 0; i < s->spans_n; i++)
+		n += s->spans[(s->first + i) % CHANIO_SPANS].n;
+	return n;
+}
+
+static void sink_break(struct chanio_sink *s)
+{
+	struct chanio *c = s->owner;
+	size_t lost = sink_pending(s);
+	sink_drop_all(s);
+	s->is_broken = true;
+	ev_io_remove(c->ev, &s->io);
+	cn_consumed(c->cn, c->chan, lost);
+	if (s == &c->out)
+		cn_discard_input(c->cn, c->chan);
+}
+
+static err_t sink_take(struct chanio_sink *s, struct span *span)
+{
+	bool has_spill = s->spill_at < s->spill.n;
+	if (has_spill || s->spans_n == CHANIO_SPANS || span->c == NULL ||
+		(s->is_slow && span->n < SMALL)) {
+		buf_put(&s->spill, span->p, span->n);
+		return buf_err(&s->spill);
+	}
+	span_keep(span);
+	s->spans[(s->first + s->spans_n++) % CHANIO_SPANS] = *span;
+	return OK;
+}
+
+static int sink_gather(const struct chanio_sink *s, struct iovec *iov, size_t *total)
+{
+	size_t most = s->is_tty ? WRITE_TTY : WRITE_MAX, n = 0;
+	*total = 0;
+	for (size_t i = 0; i < s->spans_n && n < WRITE_IOV && *total < most; i++) {
+		const struct span *span = &s->spans[(s->first + i) % CHANIO_SPANS];
+		size_t take = num_min(span->n, most - *total);
+		iov[n++] = (struct iovec){span->p, take};
+		*total += take;
+	}
+	if (n == s->spans_n && n < WRITE_IOV && *total < most && s->spill_at < s->spill.n) {
+		size_t take = num_min(s->spill.n - s->spill_at, most - *total);
+		iov[n++] = (struct iovec){s->spill.p + s->spill_at, take};
+		*total += take;
+	}
+	return (int)n;
+}
+
+static void sink_advance(struct chanio_sink *s, size_t n)
+{
+	while (n > 0 && s->spans_n > 0) {
+		struct span *span = &s->spans[s->first];
+		size_t part = num_min(n, span->n);
+		span->p += part;
+		span->n -= part;
+		n -= part;
+		if (span->n > 0)
+			return;
+		span_drop(span);
+		s->first = (s->first + 1) % CHANIO_SPANS;
+		s->spans_n--;
+	}
+	s->spill_at += n;
+	if (s->spill_at == s->spill.n) {
+		buf_clear(&s->spill);
+		s->spill_at = 0;
+	}
+}
+
+/* Writes until nothing is left or the descriptor takes no more. */
+static void sink_write(struct chanio_sink *s)
+{
+	struct chanio *c = s->owner;
+	size_t written = 0;
+	s->is_slow = false;
+	while (!sink_is_empty(s) && !s->is_slow) {
+		struct iovec iov[WRITE_IOV];
+		size_t total;
+		int niov = sink_gather(s, iov, &total);
+		ssize_t n = writev(s->fd, iov, niov);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN) {
+			grow_pipe(s->fd, &s->is_pipe_grown);
+			s->is_slow = true;
+			break;
+		}
+		if (n < 0) {
+			cn_consumed(c->cn, c->chan, written);
+			sink_break(s);
+			return;
+		}
+		sink_advance(s, (size_t)n);
+		written += (size_t)n;
+		s->is_slow = s->is_tty || (size_t)n < total;
+	}
+	if (written > 0)
+		cn_consumed(c->cn, c->chan, written);
+	if (sink_is_empty(s))
+		s->is_slow = false;
+	ev_io_want(c->ev, &s->io, sink_is_empty(s) ? 0 : EV_OUT);
+}
+
+static void tell_drained(struct chanio *c)
+{
+	if (!c->peer_eof || c->is_told_drained || c->is_stopped || !chanio_is_drained(c))
+		return;
+	c->is_told_drained = true;
+	if (c->on_drained != NULL)
+		c->on_drained(c->arg);
+}
+
+static void on_sink(struct ev_io *io, unsigned happened)
+{
+	struct chanio_sink *s = io->arg;
+	struct chanio *c = s->owner;
+	(void)happened;
+	sink_write(s);
+	tell_drained(c);
+	pump_kick(c->pump); /* the last thing: it may end the channel */
+}
+
+static err_t sink_start(struct chanio *c, struct chanio_sink *s)
+{
+	s->owner = c;
+	s->first = s->spans_n = s->spill_at = 0;
+	s->is_broken = s->eof_wanted = s->is_slow = s->is_pipe_grown = false;
+	s->flags_before = -1;
+	buf_init(&s->spill, SPILL_LIMIT);
+	if (s->fd < 0)
+		return OK;
+	s->is_tty = isatty(s->fd);
+	s->flags_before = make_nonblocking(s->fd);
+	s->io = (struct ev_io){.fd = s->fd, .on = on_sink, .arg = s};
+	return ev_io_add(c->ev, &s->io);
+}
+
+static void sink_stop(struct chanio *c, struct chanio_sink *s)
+{
+	sink_drop_all(s);
+	buf_done(&s->spill);
+	if (s->fd >= 0) {
+		ev_io_remove(c->ev, &s->io);
+		restore_flags(s->fd, &s->flags_before);
+	}
+}
+
+/* ---- outwards: from a descriptor to the peer ----------------------------------------------------
+ */
+static void in_ended(struct chanio *c, struct ev_io *io, bool *is_eof)
+{
+	*is_eof = true;
+	ev_io_remove(c->ev, io);
+	if (!c->in_is_eof || !c->in2_is_eof)
+		return;
+	if (c->on_in_eof != NULL)
+		c->on_in_eof(c->arg);
+	else
+		cn_eof(c->cn, c->chan);
+}
+
+static size_t apply_filter(struct chanio *c, const struct iovec *iov, size_t n)
+{
+	return c->filter != NULL ? c->filter(c->arg, iov[0].iov_base, n) : n;
+}
+
+static void follow_size(struct chanio *c, size_t got, size_t room)
+{
+	if (got == room)
+		c->want = num_min(c->want * 2, READ_MAX);
+	else if (got < c->want / 4)
+		c->want = num_max(c->want / 2, READ_MIN);
+}
+
+/* Reads once into the next packets. */
+static void read_in(struct chanio *c, struct ev_io *io, uint32_t ext, bool *is_eof)
+{
+	struct iovec iov[TP_BULK_MAX];
+	size_t niov = 0, room = 0;
+	err_t e =
+		cn_reserve(c->cn, c->chan, ext, c->filter != NULL ? READ_TTY : c->want, iov, &niov);
+	if (e == E_AGAIN) {
+		c->wait_room = true;
+		ev_io_want(c->ev, &c->in_io, 0);
+		ev_io_want(c->ev, &c->in2_io, 0);
+		return;
+	}
+	if (e != OK) {
+		ev_io_remove(c->ev, io);
+		*is_eof = true;
+		return;
+	}
+	if (c->filter != NULL) {
+		niov = 1;
+		iov[0].iov_len--; /* the filter may add a byte */
+	}
+	for (size_t i = 0; i < niov; i++)
+		room += iov[i].iov_len;
+	if (room == 0) { /* a filter and a window of one byte */
+		(void)!cn_commit(c->cn, 0);
+		return;
+	}
+	ssize_t n = readv(io->fd, iov, (int)niov);
+	size_t used = n > 0 ? apply_filter(c, iov, (size_t)n) : 0;
+	if (c->is_stopped)
+		return;
+	if (cn_commit(c->cn, used) != OK)
+		*is_eof = true;
+	if (n > 0) {
+		follow_size(c, (size_t)n, room);
+		if ((size_t)n == PIPE_FULL)
+			grow_pipe(io->fd, &c->is_in_grown);
+	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+		in_ended(c, io, is_eof); /* EIO: the other side of a pseudo-terminal has gone */
+	}
+	pump_kick(c->pump);
+}
+
+static void on_in(struct ev_io *io, unsigned happened)
+{
+	struct chanio *c = io->arg;
+	(void)happened;
+	if (io == &c->in_io)
+		read_in(c, io, c->in_ext, &c->in_is_eof);
+	else
+		read_in(c, io, EXT_STDERR, &c->in2_is_eof);
+}
+
+static err_t in_start(struct chanio *c, struct ev_io *io, int fd, int *flags, bool *is_eof)
+{
+	*is_eof = fd < 0;
+	*flags = -1;
+	*io = (struct ev_io){.fd = fd, .want = EV_IN, .on = on_in, .arg = c};
+	if (fd < 0)
+		return OK;
+	if (fd == c->out.fd) { /* the master of a pseudo-terminal: epoll takes a descriptor once */
+		io->fd = c->in_dup = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+		if (io->fd < 0)
+			return E_IO;
+	}
+	*flags = make_nonblocking(fd);
+	return ev_io_add(c->ev, io);
+}
+
+/* ---- the face -----------------------------------------------------------------------------------
+ */
+err_t chanio_start(struct chanio *c)
+{
+	c->wait_room = c->peer_eof = c->is_told_drained = c->is_stopped = c->is_in_grown = false;
+	c->want = READ_MIN;
+	c->in_dup = -1;
+	c->in_io = c->in2_io = (struct ev_io){.fd = -1};
+	err_t e = sink_start(c, &c->out);
+	if (e == OK)
+		e = sink_start(c, &c->err);
+	if (e == OK)
+		e = in_start(c, &c->in_io, c->in, &c->in_flags, &c->in_is_eof);
+	if (e == OK)
+		e = in_start(c, &c->in2_io, c->in2, &c->in2_flags, &c->in2_is_eof);
+	if (e != OK)
+		chanio_stop(c);
+	return e;
+}
+
+void chanio_stop(struct chanio *c)
+{
+	if (c->is_stopped || c->ev == NULL)
+		return;
+	c->is_stopped = true;
+	sink_stop(c, &c->out);
+	sink_stop(c, &c->err);
+	ev_io_remove(c->ev, &c->in_io);
+	ev_io_remove(c->ev, &c->in2_io);
+	if (c->in_dup >= 0)
+		close(c->in_dup);
+	c->in_dup = -1;
+	if (c->in >= 0)
+		restore_flags(c->in, &c->in_flags);
+	if (c->in2 >= 0)
+		restore_flags(c->in2, &c->in2_flags);
+}
+
+err_t chanio_event(struct chanio *c, struct cn_event *e)
+{
+	switch (e->type) {
+	case CN_EV_DATA: {
+		struct chanio_sink *s = e->ext == EXT_STDERR ? &c->err : &c->out;
+		if (c->is_stopped || s->fd < 0 || s->is_broken) {
+			cn_consumed(c->cn, c->chan, e->span.n);
+			return OK;
+		}
+		TRY(sink_take(s, &e->span));
+		ev_io_want(c->ev, &s->io, EV_OUT);
+		return OK;
+	}
+	case CN_EV_ROOM:
+		if (c->wait_room && !c->is_stopped) {
+			c->wait_room = false;
+			ev_io_want(c->ev, &c->in_io, EV_IN);
+			ev_io_want(c->ev, &c->in2_io, EV_IN);
+		}
+		return OK;
+	case CN_EV_EOF:
+		c->peer_eof = true;
+		tell_drained(c);
+		return OK;
+	default:
+		return OK;
+	}
+}
+
+err_t chanio_flush(struct chanio *c)
+{
+	if (c->is_stopped)
+		return OK;
+	if (!c->out.is_slow && !sink_is_empty(&c->out))
+		sink_write(&c->out);
+	if (!c->err.is_slow && !sink_is_empty(&c->err))
+		sink_write(&c->err);
+	tell_drained(c);
+	err_t e = buf_err(&c->out.spill);
+	return e != OK ? e : buf_err(&c->err.spill);
+}
+
+bool chanio_is_drained(const struct chanio *c)
+{
+	return sink_is_empty(&c->out) && sink_is_empty(&c->err);
+}
