@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: ISC */
+/* The tables and lists of algorithms, against the lists of the compatibility reference written out
+ * here. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "algorithm/alg.h"
+#include "crypto/pick.h"
+
+#define GCM_OPENSSH "aes128-gcm@openssh.com,aes256-gcm@openssh.com"
+
+/* clang-format off */
+static const char *const defaults[ALG_KIND_N][2] = { /* client, server */
+	[ALG_KEX] = {
+		"mlkem768x25519-sha256,sntrup761x25519-sha512,sntrup761x25519-sha512@openssh.com,curve25519-sha256,"
+		"curve25519-sha256@libssh.org,ecdh-sha2-nistp256,ecdh-sha2-nistp384,ecdh-sha2-nistp521,"
+		"diffie-hellman-group-exchange-sha256,diffie-hellman-group16-sha512,diffie-hellman-group18-sha512,"
+		"diffie-hellman-group14-sha256",
+		"mlkem768x25519-sha256,sntrup761x25519-sha512,sntrup761x25519-sha512@openssh.com,curve25519-sha256,"
+		"curve25519-sha256@libssh.org,ecdh-sha2-nistp256,ecdh-sha2-nistp384,ecdh-sha2-nistp521"},
+	[ALG_CIPHER] = {
+		"chacha20-poly1305@openssh.com," GCM_OPENSSH ",aes128-ctr,aes192-ctr,aes256-ctr",
+		"chacha20-poly1305@openssh.com," GCM_OPENSSH ",aes128-ctr,aes192-ctr,aes256-ctr"},
+	[ALG_MAC] = {
+		"umac-64-etm@openssh.com,umac-128-etm@openssh.com,hmac-sha2-256-etm@openssh.com,"
+		"hmac-sha2-512-etm@openssh.com,hmac-sha1-etm@openssh.com,umac-64@openssh.com,umac-128@openssh.com,"
+		"hmac-sha2-256,hmac-sha2-512,hmac-sha1",
+		"umac-64-etm@openssh.com,umac-128-etm@openssh.com,hmac-sha2-256-etm@openssh.com,"
+		"hmac-sha2-512-etm@openssh.com,hmac-sha1-etm@openssh.com,umac-64@openssh.com,umac-128@openssh.com,"
+		"hmac-sha2-256,hmac-sha2-512,hmac-sha1"},
+	[ALG_COMPRESSION] = {"none,zlib@openssh.com", "none,zlib@openssh.com"},
+};
+
+struct apply_case {
+	enum alg_kind kind;
+	const char *spec, *want; /* want NULL: E_NAME */
+	const char *bad;
+};
+
+static const struct apply_case apply_cases[] = {
+	{ALG_CIPHER, "aes256-ctr", "aes256-ctr", NULL},
+	{ALG_CIPHER, "aes256-ctr,aes128-ctr,aes256-ctr", "aes256-ctr,aes128-ctr", NULL},
+	{ALG_CIPHER, "^aes256-ctr,aes128-ctr",
+	 "aes256-ctr,aes128-ctr,chacha20-poly1305@openssh.com," GCM_OPENSSH ",aes192-ctr", NULL},
+	{ALG_CIPHER, "-aes*-ctr", "chacha20-poly1305@openssh.com," GCM_OPENSSH, NULL},
+	{ALG_CIPHER, "-aes*-ctr,chacha20*", GCM_OPENSSH, NULL},
+	{ALG_CIPHER, "-no-such-cipher", "chacha20-poly1305@openssh.com," GCM_OPENSSH ",aes128-ctr,aes192-ctr,aes256-ctr",
+	 NULL},
+	{ALG_CIPHER, "-*", "", NULL},
+	{ALG_CIPHER, "+aes128-ctr", "chacha20-poly1305@openssh.com," GCM_OPENSSH ",aes128-ctr,aes192-ctr,aes256-ctr", NULL},
+	{ALG_CIPHER, "aes*-ctr", NULL, "aes*-ctr"}, /* patterns only in key lists */
+	{ALG_CIPHER, "aes128-ctr,arcfour", NULL, "arcfour"},
+	{ALG_CIPHER, "+arcfour,aes128-ctr", NULL, "arcfour"},
+	{ALG_CIPHER, "aes128-ctr,,aes256-ctr", NULL, ""},
+	{ALG_CIPHER, "aes128-ctr,", NULL, ""},
+	{ALG_CIPHER, ",aes128-ctr", NULL, ""},
+	{ALG_CIPHER, "", NULL, ""},
+	{ALG_CIPHER, "+", NULL, ""},
+	{ALG_CIPHER, "^", NULL, ""},
+	{ALG_CIPHER, "AES128-CTR", NULL, "AES128-CTR"},
+	{ALG_MAC, "-umac*,*sha1*", "hmac-sha2-256-etm@openssh.com,hmac-sha2-512-etm@openssh.com,hmac-sha2-256,hmac-sha2-512",
+	 NULL},
+	{ALG_KEX, "+diffie-hellman-group1-sha1",
+	 "mlkem768x25519-sha256,sntrup761x25519-sha512,sntrup761x25519-sha512@openssh.com,curve25519-sha256,"
+	 "curve25519-sha256@libssh.org,ecdh-sha2-nistp256,ecdh-sha2-nistp384,ecdh-sha2-nistp521,"
+	 "diffie-hellman-group-exchange-sha256,diffie-hellman-group16-sha512,diffie-hellman-group18-sha512,"
+	 "diffie-hellman-group14-sha256,diffie-hellman-group1-sha1", NULL},
+	{ALG_HOSTKEY, "ecdsa-sha2-nistp*", "ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521", NULL},
+	{ALG_HOSTKEY, "rsa-sha2-512,rsa-*", "rsa-sha2-512,rsa-sha2-256", NULL},
+	{ALG_HOSTKEY, "ssh-rsa", "ssh-rsa", NULL},
+	{ALG_HOSTKEY, "no-such-*", NULL, "no-such-*"},
+	{ALG_HOSTKEY, "!ssh-rsa", NULL, "!ssh-rsa"},
+};
+/* clang-format on */
+
+static void assert_buf(const struct buf *b, const char *want)
+{
+	assert_int_equal(buf_err(b), OK);
+	char got[2048];
+	assert_true(b->n < sizeof(got));
+	if (b->n > 0)
+		memcpy(got, b->p, b->n);
+	got[b->n] = '\0';
+	assert_string_equal(got, want);
+}
+
+static void defaults_are_those_of_the_reference(void **state)
+{
+	(void)state;
+	for (enum alg_kind kind = ALG_KEX; kind < ALG_KIND_N; kind++)
+		for (size_t side = 0; side < 2 && defaults[kind][0] != NULL; side++) {
+			struct buf b;
+			buf_init(&b, 4096);
+			alg_default(kind, side == 1, &b);
+			assert_buf(&b, defaults[kind][side]);
+			buf_done(&b);
+		}
+}
+
+static void host_key_defaults_keep_the_order_of_the_reference(void **state)
+{
+	(void)state;
+	/* Compat 6.2, the plain names; those that are not built are absent, the others keep their
+	 * places. */
+	static const char *const order[] = {"ssh-ed25519", "ecdsa-sha2-nistp256",
+		"ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "sk-ssh-ed25519@openssh.com",
+		"sk-ecdsa-sha2-nistp256@openssh.com", "webauthn-sk-ecdsa-sha2-nistp256@openssh.com",
+		"rsa-sha2-512", "rsa-sha2-256"};
+	struct buf b, want;
+	buf_init(&b, 4096);
+	buf_init(&want, 4096);
+	for (size_t i = 0; i < ARRAY_N(order); i++)
+		if (alg_known(ALG_HOSTKEY, cslice_str(order[i])))
+			buf_printf(&want, "%s%s", want.n > 0 ? "," : "", order[i]);
+	alg_default(ALG_HOSTKEY, false, &b);
+	assert_true(b.n > 0 && !list_has(buf_bytes(&b), cslice_str("ssh-rsa")));
+	struct cslice rest = buf_bytes(&b), name;
+	struct buf plain;
+	buf_init(&plain, 4096);
+	while (list_next(&rest, &name))
+		if (!glob_match(cslice_str("*-cert-v01@openssh.com"), name))
+			buf_printf(&plain, "%s%.*s", plain.n > 0 ? "," : "", (int)name.n,
+				(const char *)name.p);
+	assert_true(cslice_eq(buf_bytes(&plain), buf_bytes(&want)));
+	buf_done(&plain);
+	buf_done(&want);
+	buf_done(&b);
+}
+
+static void queries_list_every_row_in_order(void **state)
+{
+	(void)state;
+	static const char *const kex =
+		"diffie-hellman-group1-sha1\ndiffie-hellman-group14-sha1\ndiffie-hellman-group14-"
+		"sha256\n"
+		"diffie-hellman-group16-sha512\ndiffie-hellman-group18-sha512\n"
+		"diffie-hellman-group-exchange-sha1\ndiffie-hellman-group-exchange-sha256\n"
+		"ecdh-sha2-nistp256\necdh-sha2-nistp384\necdh-sha2-nistp521\nmlkem768nistp256-"
+		"sha256\n"
+		"curve25519-sha256\ncurve25519-sha256@libssh.org\nsntrup761x25519-sha512\n"
+		"sntrup761x25519-sha512@openssh.com\nmlkem768x25519-sha256\n";
+	struct buf b;
+	buf_init(&b, 4096);
+	alg_names(ALG_KEX, true, &b);
+	assert_buf(&b, kex);
+	buf_clear(&b);
+	alg_names(ALG_COMPRESSION, false, &b);
+	assert_buf(&b, "none,zlib@openssh.com");
+	buf_done(&b);
+}
+
+static void user_lists_replace_add_remove_and_put_first(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_N(apply_cases); i++) {
+		const struct apply_case *c = &apply_cases[i];
+		struct buf b;
+		struct cslice bad = {NULL, 0};
+		buf_init(&b, 4096);
+		err_t e = alg_list_apply(c->kind, false, cslice_str(c->spec), &b, &bad);
+		if (c->want != NULL) {
+			assert_int_equal(e, OK);
+			assert_buf(&b, c->want);
+		} else {
+			assert_int_equal(e, E_NAME);
+			assert_int_equal(b.n, 0);
+			assert_non_null(bad.p); /* borrowed from the list */
+			assert_true(bad.p >= (const uint8_t *)c->spec &&
+				    bad.p <= (const uint8_t *)c->spec + strlen(c->spec));
+			assert_true(cslice_eq_str(bad, c->bad));
+		}
+		buf_done(&b);
+	}
+}
+
+static void a_list_is_appended_and_not_mixed_with_what_stands_before(void **state)
+{
+	(void)state;
+	struct buf b;
+	struct cslice bad;
+	buf_init(&b, 4096);
+	buf_put(&b, "aes128-ctr,", 11);
+	assert_int_equal(alg_list_apply(ALG_CIPHER, false, cslice_str("aes128-ctr"), &b, &bad), OK);
+	assert_buf(&b, "aes128-ctr,aes128-ctr");
+	buf_done(&b);
+}
+
+static void a_full_buffer_is_an_error(void **state)
+{
+	(void)state;
+	struct buf b;
+	struct cslice bad;
+	buf_init(&b, 20);
+	assert_int_equal(alg_list_apply(ALG_CIPHER, false, cslice_str("-x"), &b, &bad), E_LIMIT);
+	buf_done(&b);
+}
+
+static void names_are_unique_and_found(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < alg_ciphers_n; i++)
+		assert_ptr_equal(alg_cipher_find(cslice_str(alg_ciphers[i].name)), &alg_ciphers[i]);
+	for (size_t i = 0; i < alg_macs_n; i++)
+		assert_ptr_equal(alg_mac_find(cslice_str(alg_macs[i].name)), &alg_macs[i]);
+	for (size_t i = 0; i < alg_comps_n; i++)
+		assert_ptr_equal(alg_comp_find(cslice_str(alg_comps[i].name)), &alg_comps[i]);
+	for (size_t i = 0; i < alg_kexes_n; i++)
+		assert_ptr_equal(alg_kex_find(cslice_str(alg_kexes[i].name)), &alg_kexes[i]);
+	for (size_t i = 0; i < alg_hostkeys_n; i++)
+		assert_ptr_equal(
+			alg_hostkey_find(cslice_str(alg_hostkeys[i].name)), &alg_hostkeys[i]);
+	assert_null(alg_cipher_find(cslice_str("aes128-ctr ")));
+	assert_null(alg_mac_find(cslice_str("")));
+	assert_null(alg_kex_find(cslice_str("none")));
+	assert_true(alg_known(ALG_MAC, cslice_str("hmac-sha1")));
+	assert_false(alg_known(ALG_MAC, cslice_str("hmac-sha")));
+}
+
+static void the_client_prefers_gcm_on_a_cpu_with_aes(void **state)
+{
+	(void)state;
+	struct buf b;
+	buf_init(&b, 4096);
+	alg_client_cipher_default(&b);
+	assert_buf(&b, cpu_has_aes() ? GCM_OPENSSH
+			       ",chacha20-poly1305@openssh.com,aes128-ctr,aes192-ctr,aes256-ctr"
+				     : defaults[ALG_CIPHER][0]);
+	buf_done(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults_are_those_of_the_reference),
+		cmocka_unit_test(host_key_defaults_keep_the_order_of_the_reference),
+		cmocka_unit_test(queries_list_every_row_in_order),
+		cmocka_unit_test(user_lists_replace_add_remove_and_put_first),
+		cmocka_unit_test(a_list_is_appended_and_not_mixed_with_what_stands_before),
+		cmocka_unit_test(a_full_buffer_is_an_error),
+		cmocka_unit_test(names_are_unique_and_found),
+		cmocka_unit_test(the_client_prefers_gcm_on_a_cpu_with_aes),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
