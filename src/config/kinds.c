@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * kinds - how each kind of value is read, printed and freed
+ *
+ * A value with odd syntax gets a kind here, never a case somewhere else.  parse leaves the field untouched on failure and
+ * puts the reason (without place) into p->why.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/int.h"
+#include "config/later_names.h"
+
+static err_t bad(struct cfg_parse *p, const char *fmt, const char *word)
+{
+	if (p->why != NULL)
+		buf_printf(p->why, fmt, word);
+	return E_CONFIG;
+}
+
+static void done_nothing(void *field)
+{
+	(void)field;
+}
+
+static void done_text(void *field)
+{
+	char **s = field;
+	free(*s);
+	*s = NULL;
+}
+
+/* ---- flag ---- */
+static const struct cfg_name flag_names[] = {{"yes", 1}, {"true", 1}, {"no", 0}, {"false", 0}, {NULL, 0}};
+
+static err_t name_value(const struct cfg_name *names, const char *word, int *value)
+{
+	for (; names->name != NULL; names++) {
+		if (ascii_eq_nocase(cslice_str(word), names->name)) {
+			*value = names->value;
+			return OK;
+		}
+	}
+	return E_NAME;
+}
+
+static err_t flag_parse(struct cfg_parse *p, void *field)
+{
+	int v;
+	if (name_value(flag_names, p->v[0], &v) != OK)
+		return bad(p, "bad yes/no argument \"%s\": write yes or no", p->v[0]);
+	*(bool *)field = v == 1;
+	return OK;
+}
+
+static void flag_print(const struct cfg_opt *opt, const void *field, struct buf *out)
+{
+	(void)opt;
+	buf_printf(out, "%s", *(const bool *)field ? "yes" : "no");
+}
+
+const struct cfg_kind cfg_kind_flag = {flag_parse, flag_print, done_nothing, false, false};
+
+/* ---- enum ---- */
+static err_t enum_parse(struct cfg_parse *p, void *field)
+{
+	if (name_value(p->opt->names, p->v[0], field) == OK)
+		return OK;
+	(void)bad(p, "unsupported option \"%s\": write one of", p->v[0]);
+	for (const struct cfg_name *n = p->opt->names; p->why != NULL && n->name != NULL; n++)
+		buf_printf(p->why, " %s", n->name);
+	return E_CONFIG;
+}
+
+static void enum_print(const struct cfg_opt *opt, const void *field, struct buf *out)
+{
+	for (const struct cfg_name *n = opt->names; n->name != NULL; n++) {
+		if (n->value == *(const int *)field) {
+			buf_printf(out, "%s", n->name);
+			return;
+		}
+	}
+}
+
+const struct cfg_kind cfg_kind_enum = {enum_parse, enum_print, done_nothing, false, false};
+
+/* ---- numbers ---- */
+static err_t u32_parse(struct cfg_parse *p, void *field)
+{
+	if (text_u32(cslice_str(p->v[0]), field) != OK)
+		return bad(p, "Bad number '%s'", p->v[0]);
+	return OK;
+}
+
+static void u32_print(const struct cfg_opt *opt, const void *field, struct buf *out)
+{
+	(void)opt;
+	buf_printf(out, "%u", *(const uint32_t *)field);
+}
+
+const struct cfg_kind cfg_kind_u32 = {u32_parse, u32_print, done_nothing, false, false};
+
+static err_t port_parse(struct cfg_parse *p, void *field)
+{
+	uint32_t v = 0;
+	if (strcmp(p->v[0], "ssh") == 0)
+		v = 22;
+	else if (text_u32(cslice_str(p->v[0]), &v) != OK || v == 0 || v > 65535)
+		return bad(p, "Bad number '%s': a port is 1 to 65535", p->v[0]);
+	*(uint16_t *)field = (uint16_t)v;
+	return OK;
+}
+
+static void port_print(const struct cfg_opt *opt, const void *field, struct buf *out)
+{
+	(void)opt;
+	buf_printf(out, "%u", *(const uint16_t *)field);
+}
+
+const struct cfg_kind cfg_kind_port = {port_parse, port_print, done_nothing, false, false};
+
+/* ---- time ---- */
+static const struct {
+	char unit;
+	uint32_t seconds;
+} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 604800}};
+
+static err_t unit_of(uint8_t c, uint64_t *seconds)
+{
+	for (size_t i = 0; i < ARRAY_N(units); i++) {
+		if ((c | 0x20) == units[i].unit) {
+			*seconds = units[i].seconds;
+			return OK;
+		}
+	}
+	return E_FORMAT;
+}
+
+err_t cfg_time(struct cslice s, int64_t *seconds)
+{
+	int64_t total = 0;
+	if (cslice_eq_str(s, "none")) {
+		*seconds = -1;
+		return OK;
+	}
+	if (s.n == 0)
+		return E_FORMAT;
+	while (s.n > 0) {
+		size_t n = 0;
+		uint64_t v, unit = 1;
+		while (n < s.n && s.p[n] >= '0' && s.p[n] <= '9')
+			n++;
+		TRY(text_u64(cslice_of(s.p, n), &v));
+		if (n < s.n)
+			TRY(unit_of(s.p[n++], &unit));
+		if (v > INT32_MAX || total > INT32_MAX - (int64_t)(v * unit < INT32_MAX ? v * unit : INT32_MAX))
+			return E_LIMIT;
+		total += (int64_t)(v * unit);
+		s = cslice_of(s.p + n, s.n - n);
+	}
+	*seconds = total;
+	return OK;
+}
+
+static err_t time_parse(struct cfg_parse *p, void *field)
+{
+	if (cfg_time(cslice_str(p->v[0]), field) != OK)
+		return bad(p, "invalid time value \"%s\": write e.g. 90, 2m or 1h30m", p->v[0]);
+	return OK;
+}
+
+static void time_print(const struct cfg_opt *opt, const void *field, struct buf *out)
+{
+	(void)opt;
+	int64_t v = *(const int64_t *)field;
+	if (v < 0)
+		buf_printf(out, "none");
+	else
+		buf_printf(out, "%lld", (long long)v);
+}
+
+const struct cfg_kind cfg_kind_time = {time_parse, time_print, done_nothing, false, false};
+
+/* ---- text and line ---- */
+static err_t text_parse(struct cfg_parse *p, void *field)
+{
+	char *copy = strdup(p->v[0]);
+	if (copy == NULL)
+		return E_MEM;
+	free(*(char **)field);
+	*(char **)field = copy;
+	return OK;
+}
+
+static void text_print(const struct cfg_opt *opt, const void *field, struct buf *out)
+{
+	(void)opt;
+	const char *s = *(char *const *)field;
+	buf_printf(out, "%s", s != NULL ? s : "none");
+}
+
+const struct cfg_kind cfg_kind_text = {text_parse, text_print, done_text, false, false};
+
+static err_t line_parse(struct cfg_parse *p, void *field)
+{
+	char *copy = NULL;
+	if (strcmp(p->rest, "none") != 0 && (copy = strdup(p->rest)) == NULL)
+		return E_MEM;
+	free(*(char **)field);
+	*(char **)field = copy;
+	return OK;
+}
+
+const struct cfg_kind cfg_kind_line = {line_parse, text_print, done_text, true, false};
+
+/* ---- list ---- */
+static err_t list_parse(struct cfg_parse *p, void *field)
+{
+	struct cfg_list *l = field, fresh = {NULL, 0};
+	for (size_t i = 0; i < p->n; i++) {
+		err_t e = cfg_list_add(&fresh, p->v[i]);
+		if (e != OK) {
+			cfg_list_done(&fresh);
+			return e;
+		}
+	}
+	if (!p->is_add)
+		cfg_list_done(l);
+	for (size_t i = 0; i < fresh.n; i++) {
+		err_t e = cfg_list_add(l, fresh.v[i]);
+		if (e != OK) {
+			cfg_list_done(&fresh);
+			return e;
+		}
+	}
+	cfg_list_done(&fresh);
+	return OK;
+}
+
+static void list_print(const struct cfg_opt *opt, const void *field, struct buf *out)
+{
+	(void)opt;
+	const struct cfg_list *l = field;
+	for (size_t i = 0; i < l->n; i++)
+		buf_printf(out, "%s%s", i > 0 ? " " : "", l->v[i]);
+	if (l->n == 0)
+		buf_printf(out, "none");
+}
+
+static void list_done(void *field)
+{
+	cfg_list_done(field);
+}
+
+const struct cfg_kind cfg_kind_list = {list_parse, list_print, list_done, false, true};
+
+/* ---- algorithm lists ---- */
+static const char *const alg_complaints[ALG_KIND_N] = {[ALG_KEX] = "Bad SSH2 KexAlgorithms '%s'",
+	[ALG_HOSTKEY] = "Bad key types '%s'", [ALG_CIPHER] = "Bad SSH2 cipher spec '%s'",
+	[ALG_MAC] = "Bad SSH2 MAC spec '%s'", [ALG_COMPRESSION] = "Bad compression '%s'"};
+
+static void suggest(struct cfg_parse *p, struct cslice name)
+{
+	struct buf names;
+	const char *near[128];
+	size_t n = 0;
+	buf_init(&names, 65536);
+	alg_names((enum alg_kind)p->opt->arg, true, &names);
+	buf_put_u8(&names, 0);
+	if (buf_err(&names) == OK) {
+		for (char *s = (char *)names.p, *end; n < ARRAY_N(near) && (end = strchr(s, '\n')) != NULL; s = end + 1) {
+			*end = '\0';
+			near[n++] = s;
+		}
+		const char *best = text_nearest(name, near, n);
+		buf_printf(p->why, ": unknown name '%.*s'", (int)num_min(name.n, 100), (const char *)name.p);
+		if (best != NULL)
+			buf_printf(p->why, ", did you mean %s?", best);
+	}
+	buf_done(&names);
+}
+
+static err_t alg_parse(struct cfg_parse *p, void *field)
+{
+	struct buf spec, out;
+	struct cslice unknown = {NULL, 0};
+	enum alg_kind kind = (enum alg_kind)p->opt->arg;
+	buf_init(&spec, 65536);
+	buf_init(&out, 65536);
+	cfg_without_later_names(kind, cslice_str(p->v[0]), &spec);
+	err_t e = buf_err(&spec);
+	if (e == OK)
+		e = alg_list_apply(kind, p->is_server, buf_bytes(&spec), &out, &unknown);
+	if (e == E_NAME || (e == OK && out.n == 0)) {
+		(void)bad(p, alg_complaints[kind], p->v[0]);
+		if (p->why != NULL && e == E_NAME)
+			suggest(p, unknown);
+		else if (p->why != NULL)
+			buf_printf(p->why, ": none of these is in this build");
+		e = E_CONFIG;
+	}
+	buf_put_u8(&out, 0);
+	if (e == OK)
+		e = buf_err(&out);
+	char *copy = e == OK ? strdup((const char *)out.p) : NULL;
+	if (e == OK && copy == NULL)
+		e = E_MEM;
+	if (e == OK) {
+		free(*(char **)field);
+		*(char **)field = copy;
+	}
+	buf_done(&out);
+	buf_done(&spec);
+	return e;
+}
+
+const struct cfg_kind cfg_kind_alg = {alg_parse, text_print, done_text, false, false};
+
+/* ---- rekey limit: bytes|default [time|none] ---- */
+static err_t size_value(const char *word, uint64_t *out)
+{
+	struct cslice s = cslice_str(word);
+	static const char letters[] = "KMG";
+	uint64_t scale = 1, v;
+	if (s.n > 0) {
+		const char *at = strchr(letters, s.p[s.n - 1] & ~0x20);
+		if (at != NULL && *at != '\0') {
+			scale = (uint64_t)1 << (10 * (at - letters + 1));
+			s.n--;
+		}
+	}
+	TRY(text_u64(s, &v));
+	if (v > UINT64_MAX / scale)
+		return E_LIMIT;
+	*out = v * scale;
+	return OK;
+}
+
+static err_t rekey_parse(struct cfg_parse *p, void *field)
+{
+	struct cfg_rekey r = {0, 0};
+	int64_t seconds = 0;
+	if (p->n > 2)
+		return bad(p, "keyword %s extra arguments at end of line", "RekeyLimit");
+	if (strcmp(p->v[0], "default") != 0 && strcmp(p->v[0], "none") != 0 &&
+		(size_value(p->v[0], &r.bytes) != OK || r.bytes < 16))
+		return bad(p, "RekeyLimit too small or invalid: \"%s\"", p->v[0]);
+	if (p->n == 2 && (cfg_time(cslice_str(p->v[1]), &seconds) != OK))
+		return bad(p, "invalid rekey time \"%s\"", p->v[1]);
+	r.seconds = seconds > 0 ? (uint64_t)seconds : 0;
+	*(struct cfg_rekey *)field = r;
+	return OK;
+}
+
+static void rekey_print(const struct cfg_opt *opt, const void *field, struct buf *out)
+{
+	(void)opt;
+	const struct cfg_rekey *r = field;
+	buf_printf(out, "%llu %llu", (unsigned long long)r->bytes, (unsigned long long)r->seconds);
+}
+
+const struct cfg_kind cfg_kind_rekey = {rekey_parse, rekey_print, done_nothing, false, true};
+
+/* ---- escape character ---- */
+static err_t escape_parse(struct cfg_parse *p, void *field)
+{
+	const char *s = p->v[0];
+	size_t n = strlen(s);
+	int v;
+	if (strcmp(s, "none") == 0)
+		v = -1;
+	else if (n == 2 && s[0] == '^')
+		v = (unsigned char)s[1] & 31;
+	else if (n == 1)
+		v = (unsigned char)s[0];
+	else
+		return bad(p, "bad escape character '%s': write one character, ^X or none", s);
+	*(int *)field = v;
+	return OK;
+}
+
+static void escape_print(const struct cfg_opt *opt, const void *field, struct buf *out)
+{
+	(void)opt;
+	int v = *(const int *)field;
+	if (v < 0)
+		buf_printf(out, "none");
+	else if (v < 32)
+		buf_printf(out, "^%c", v + 64);
+	else
+		buf_printf(out, "%c", v);
+}
+
+const struct cfg_kind cfg_kind_escape = {escape_parse, escape_print, done_nothing, false, false};
+
+/* ---- MaxStartups ---- */
+static err_t startups_parse(struct cfg_parse *p, void *field)
+{
+	uint32_t v[3] = {0, 100, 0};
+	size_t n = 0;
+	struct cslice rest = cslice_str(p->v[0]);
+	for (; n < 3 && rest.p != NULL; n++) {
+		const uint8_t *colon = rest.n > 0 ? memchr(rest.p, ':', rest.n) : NULL;
+		size_t len = colon != NULL ? (size_t)(colon - rest.p) : rest.n;
+		if (text_u32(cslice_of(rest.p, len), &v[n]) != OK)
+			break;
+		rest = colon != NULL ? cslice_of(colon + 1, rest.n - len - 1) : cslice_of(NULL, 0);
+	}
+	if (n == 1)
+		v[2] = v[0];
+	if (rest.p != NULL || n == 2 || v[0] == 0 || v[0] > v[2] || v[1] == 0 || v[1] > 100)
+		return bad(p, "Illegal MaxStartups spec \"%s\": write N or START:RATE:FULL", p->v[0]);
+	*(struct cfg_startups *)field = (struct cfg_startups){v[0], v[1], v[2]};
+	return OK;
+}
+
+static void startups_print(const struct cfg_opt *opt, const void *field, struct buf *out)
+{
+	(void)opt;
+	const struct cfg_startups *s = field;
+	buf_printf(out, "%u:%u:%u", s->start, s->rate, s->full);
+}
+
+const struct cfg_kind cfg_kind_startups = {startups_parse, startups_print, done_nothing, false, false};
+
+/* ---- Subsystem name command: the first one of a name counts ---- */
+static err_t subsystem_parse(struct cfg_parse *p, void *field)
+{
+	struct cfg_subsystems *s = field;
+	if (p->n < 2)
+		return bad(p, "missing command for subsystem %s", p->n > 0 ? p->v[0] : "");
+	for (size_t i = 0; i < s->names.n; i++)
+		if (strcmp(s->names.v[i], p->v[0]) == 0)
+			return OK;
+	/* the command as it was written, after the name */
+	const char *at = p->rest + strcspn(p->rest, " \t");
+	at += strspn(at, " \t");
+	TRY(cfg_list_add(&s->names, p->v[0]));
+	err_t e = cfg_list_add(&s->commands, at);
+	if (e != OK)
+		free(s->names.v[--s->names.n]);
+	return e;
+}
+
+static void subsystem_print(const struct cfg_opt *opt, const void *field, struct buf *out)
+{
+	(void)opt;
+	const struct cfg_subsystems *s = field;
+	for (size_t i = 0; i < s->names.n; i++)
+		buf_printf(out, "%s%s %s", i > 0 ? "\nsubsystem " : "", s->names.v[i], s->commands.v[i]);
+}
+
+static void subsystem_done(void *field)
+{
+	struct cfg_subsystems *s = field;
+	cfg_list_done(&s->names);
+	cfg_list_done(&s->commands);
+}
+
+const struct cfg_kind cfg_kind_subsystem = {subsystem_parse, subsystem_print, subsystem_done, false, true};
