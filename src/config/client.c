@@ -52,8 +52,19 @@ static const char *session_type(const struct client_walk *cw)
 }
 
 enum criterion {
-	C_ALL, C_CANONICAL, C_FINAL, C_EXEC, C_HOST, C_ORIGINALHOST, C_USER, C_LOCALUSER, C_COMMAND, C_SESSIONTYPE,
-	C_VERSION, C_LOCALNETWORK, C_TAGGED
+	C_ALL,
+	C_CANONICAL,
+	C_FINAL,
+	C_EXEC,
+	C_HOST,
+	C_ORIGINALHOST,
+	C_USER,
+	C_LOCALUSER,
+	C_COMMAND,
+	C_SESSIONTYPE,
+	C_VERSION,
+	C_LOCALNETWORK,
+	C_TAGGED
 };
 
 static const struct {
@@ -61,15 +72,18 @@ static const struct {
 	enum criterion id;
 	bool has_argument;
 } criteria[] = {{"all", C_ALL, false}, {"canonical", C_CANONICAL, false}, {"final", C_FINAL, false},
-	{"exec", C_EXEC, true}, {"host", C_HOST, true}, {"originalhost", C_ORIGINALHOST, true}, {"user", C_USER, true},
-	{"localuser", C_LOCALUSER, true}, {"command", C_COMMAND, true}, {"sessiontype", C_SESSIONTYPE, true},
-	{"version", C_VERSION, true}, {"localnetwork", C_LOCALNETWORK, true}, {"tagged", C_TAGGED, true}};
+	{"exec", C_EXEC, true}, {"host", C_HOST, true}, {"originalhost", C_ORIGINALHOST, true},
+	{"user", C_USER, true}, {"localuser", C_LOCALUSER, true}, {"command", C_COMMAND, true},
+	{"sessiontype", C_SESSIONTYPE, true}, {"version", C_VERSION, true},
+	{"localnetwork", C_LOCALNETWORK, true}, {"tagged", C_TAGGED, true}};
 
-static err_t run_exec(struct cfg_walk *w, const struct client_walk *cw, const char *command, bool *yes)
+static err_t run_exec(
+	struct cfg_walk *w, const struct client_walk *cw, const char *command, bool *yes)
 {
 	struct buf expanded;
 	buf_init(&expanded, 65536);
-	err_t e = client_config_expand(cw->c, cw->s, w->env, command, "%CdhijkLlnpru", false, &expanded, w->why);
+	err_t e = client_config_expand(
+		cw->c, cw->s, w->env, command, "%CdhijkLlnpru", false, &expanded, w->why);
 	buf_put_u8(&expanded, 0);
 	if (e == OK)
 		e = buf_err(&expanded);
@@ -79,7 +93,8 @@ static err_t run_exec(struct cfg_walk *w, const struct client_walk *cw, const ch
 	return e;
 }
 
-static err_t judge(struct cfg_walk *w, const struct cfg_line *line, enum criterion id, const char *argument, bool *yes)
+static err_t judge(struct cfg_walk *w, const struct cfg_line *line, enum criterion id,
+	const char *argument, bool *yes)
 {
 	struct client_walk *cw = w->arg;
 	const char *user = cw->c->user != NULL ? cw->c->user : cw->s->local_user;
@@ -125,7 +140,8 @@ static err_t judge(struct cfg_walk *w, const struct cfg_line *line, enum criteri
 	return E_CONFIG;
 }
 
-static err_t match_block(struct cfg_walk *w, const struct cfg_line *line, const struct cfg_words *words, bool *match)
+static err_t match_block(
+	struct cfg_walk *w, const struct cfg_line *line, const struct cfg_words *words, bool *match)
 {
 	*match = true;
 	for (size_t i = 0; i < words->n; i++) {
@@ -144,7 +160,8 @@ static err_t match_block(struct cfg_walk *w, const struct cfg_line *line, const 
 			return E_CONFIG;
 		}
 		if (criteria[k].id == C_ALL && (words->n > 2 || (words->n == 2 && i == 0))) {
-			cfg_complain(w, line, "'all' cannot be combined with other Match attributes");
+			cfg_complain(
+				w, line, "'all' cannot be combined with other Match attributes");
 			return E_CONFIG;
 		}
 		if (criteria[k].has_argument && argument == NULL) {
@@ -163,7 +180,8 @@ static err_t match_block(struct cfg_walk *w, const struct cfg_line *line, const 
 	return OK;
 }
 
-static err_t block(struct cfg_walk *w, const struct cfg_line *line, const struct cfg_words *words, bool *match)
+static err_t block(
+	struct cfg_walk *w, const struct cfg_line *line, const struct cfg_words *words, bool *match)
 {
 	if (ascii_eq_nocase(cslice_str(line->keyword), "Host")) {
 		*match = host_block(w->arg, words);
@@ -182,7 +200,8 @@ static err_t text_default(char **field, const char *value)
 
 static err_t own_defaults(struct client_config *c, const struct client_situation *s)
 {
-	static const char *const identities[] = {"~/.ssh/id_rsa", "~/.ssh/id_ecdsa", "~/.ssh/id_ed25519"};
+	static const char *const identities[] = {
+		"~/.ssh/id_rsa", "~/.ssh/id_ecdsa", "~/.ssh/id_ed25519"};
 	TRY(text_default(&c->hostname, s->host_arg));
 	TRY(text_default(&c->user, s->local_user));
 	for (size_t i = 0; !cfg_is_set(c->own, "IdentityFile") && i < ARRAY_N(identities); i++)
@@ -191,7 +210,8 @@ static err_t own_defaults(struct client_config *c, const struct client_situation
 }
 
 /* HostName may hold %h and %% (compat 3.4). */
-static err_t expand_hostname(struct client_config *c, const struct client_situation *s, const struct cfg_env *env, struct buf *why)
+static err_t expand_hostname(struct client_config *c, const struct client_situation *s,
+	const struct cfg_env *env, struct buf *why)
 {
 	if (c->hostname == NULL || strchr(c->hostname, '%') == NULL)
 		return OK;
@@ -219,14 +239,21 @@ static void note_explicit(struct client_config *c)
 	c->hostkey_algs_set = cfg_is_set(c->own, "HostKeyAlgorithms");
 }
 
-err_t client_config_eval(struct client_config *out, const struct cfg_lines *l, const struct client_situation *s,
-	const struct cfg_env *env, struct buf *why)
+err_t client_config_eval(struct client_config *out, const struct cfg_lines *l,
+	const struct client_situation *s, const struct cfg_env *env, struct buf *why)
 {
 	struct client_config c = {.own = NULL};
 	struct client_walk cw = {&c, s, false, false};
 	TRY(cfg_own_new(&c.own, &cfg_client_table));
-	struct cfg_walk w = {.table = &cfg_client_table, .out = &c, .own = c.own, .lines = l, .env = env, .why = why,
-		.pass = CFG_PASS_ALL, .block = block, .arg = &cw};
+	struct cfg_walk w = {.table = &cfg_client_table,
+		.out = &c,
+		.own = c.own,
+		.lines = l,
+		.env = env,
+		.why = why,
+		.pass = CFG_PASS_ALL,
+		.block = block,
+		.arg = &cw};
 	err_t e = cfg_walk(&w);
 	if (e == OK && cw.want_final) {
 		cw.is_final = true;
@@ -257,22 +284,29 @@ void client_config_done(struct client_config *c)
 /* Classes of -G lines, in its order: names of the connection, switches, numbers, the rest. */
 static int dump_class(const struct cfg_opt *opt)
 {
-	if (opt->offset == offsetof(struct client_config, hostname) || opt->offset == offsetof(struct client_config, user) ||
+	if (opt->offset == offsetof(struct client_config, hostname) ||
+		opt->offset == offsetof(struct client_config, user) ||
 		opt->offset == offsetof(struct client_config, port))
 		return 0;
 	bool is_late_enum = opt->names == names_loglevel || opt->names == names_facility;
 	if (opt->kind == &cfg_kind_flag || (opt->kind == &cfg_kind_enum && !is_late_enum))
 		return 1;
-	return opt->kind == &cfg_kind_u32 || opt->offset == offsetof(struct client_config, server_alive_interval) ? 2 : 3;
+	return opt->kind == &cfg_kind_u32 ||
+			       opt->offset == offsetof(struct client_config, server_alive_interval)
+		       ? 2
+		       : 3;
 }
 
-err_t client_config_dump(const struct client_config *c, const struct client_situation *s, struct buf *out)
+err_t client_config_dump(
+	const struct client_config *c, const struct client_situation *s, struct buf *out)
 {
-	buf_printf(out, "host %s\nuser %s\nhostname %s\nport %u\n", s->host_arg, c->user, c->hostname, c->port);
-	for (int class = 1; class <= 3; class++) {
+	buf_printf(out, "host %s\nuser %s\nhostname %s\nport %u\n", s->host_arg, c->user,
+		c->hostname, c->port);
+	for (int class = 1; class <= 3; class ++) {
 		for (size_t i = 0; i < cfg_client_table.opts_n; i++) {
 			const struct cfg_opt *opt = &cfg_client_table.opts[i];
-			if (dump_class(opt) != class || ((opt->flags & G_SET) != 0 && !c->own->is_set[i]))
+			if (dump_class(opt) != class ||
+				((opt->flags & G_SET) != 0 && !c->own->is_set[i]))
 				continue;
 			cfg_print(opt, c, out);
 		}

@@ -12,17 +12,20 @@ static void put_upto_dot(struct buf *out, const char *s)
 }
 
 /* %C: SHA-1 of %l%h%p%r%j in hex. */
-static err_t put_digest(const char *local, const char *host, const char *port, const char *user, struct buf *out)
+static err_t put_digest(
+	const char *local, const char *host, const char *port, const char *user, struct buf *out)
 {
 	uint8_t digest[HASH_MAX];
-	const struct cslice parts[] = {cslice_str(local), cslice_str(host), cslice_str(port), cslice_str(user)};
+	const struct cslice parts[] = {
+		cslice_str(local), cslice_str(host), cslice_str(port), cslice_str(user)};
 	TRY(hash_parts(HASH_SHA1, parts, ARRAY_N(parts), digest));
 	for (size_t i = 0; i < hash_size(HASH_SHA1); i++)
 		buf_printf(out, "%02x", digest[i]);
 	return OK;
 }
 
-static err_t token(const struct client_config *c, const struct client_situation *s, char letter, struct buf *out)
+static err_t token(const struct client_config *c, const struct client_situation *s, char letter,
+	struct buf *out)
 {
 	const char *host = c->hostname != NULL ? c->hostname : s->host_arg;
 	const char *user = c->user != NULL ? c->user : s->local_user;
@@ -73,7 +76,8 @@ static err_t token(const struct client_config *c, const struct client_situation 
 	return OK;
 }
 
-static err_t put_env(const struct cfg_env *env, const char *name, size_t n, struct buf *out, struct buf *why)
+static err_t put_env(
+	const struct cfg_env *env, const char *name, size_t n, struct buf *out, struct buf *why)
 {
 	char *copy = strndup(name, n);
 	if (copy == NULL)
@@ -87,8 +91,9 @@ static err_t put_env(const struct cfg_env *env, const char *name, size_t n, stru
 	return value != NULL ? OK : E_CONFIG;
 }
 
-err_t client_config_expand(const struct client_config *c, const struct client_situation *s, const struct cfg_env *env,
-	const char *value, const char *allowed, bool with_env, struct buf *out, struct buf *why)
+err_t client_config_expand(const struct client_config *c, const struct client_situation *s,
+	const struct cfg_env *env, const char *value, const char *allowed, bool with_env,
+	struct buf *out, struct buf *why)
 {
 	if (value[0] == '~' && (value[1] == '/' || value[1] == '\0')) {
 		buf_printf(out, "%s", s->home);
@@ -102,7 +107,8 @@ err_t client_config_expand(const struct client_config *c, const struct client_si
 		} else if (p[0] == '%') {
 			char letter = *++p;
 			if (letter == '\0' || strchr(allowed, letter) == NULL) {
-				buf_printf(why, "unknown key %%%c in \"%s\"\n", letter != '\0' ? letter : ' ', value);
+				buf_printf(why, "unknown key %%%c in \"%s\"\n",
+					letter != '\0' ? letter : ' ', value);
 				return E_CONFIG;
 			}
 			TRY(token(c, s, letter, out));

@@ -2,8 +2,8 @@
 /*
  * kinds - how each kind of value is read, printed and freed
  *
- * A value with odd syntax gets a kind here, never a case somewhere else.  parse leaves the field untouched on failure and
- * puts the reason (without place) into p->why.
+ * A value with odd syntax gets a kind here, never a case somewhere else.  parse leaves the field
+ * untouched on failure and puts the reason (without place) into p->why.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,8 @@ static void done_text(void *field)
 }
 
 /* ---- flag ---- */
-static const struct cfg_name flag_names[] = {{"yes", 1}, {"true", 1}, {"no", 0}, {"false", 0}, {NULL, 0}};
+static const struct cfg_name flag_names[] = {
+	{"yes", 1}, {"true", 1}, {"no", 0}, {"false", 0}, {NULL, 0}};
 
 static err_t name_value(const struct cfg_name *names, const char *word, int *value)
 {
@@ -153,7 +154,8 @@ err_t cfg_time(struct cslice s, int64_t *seconds)
 		TRY(text_u64(cslice_of(s.p, n), &v));
 		if (n < s.n)
 			TRY(unit_of(s.p[n++], &unit));
-		if (v > INT32_MAX || total > INT32_MAX - (int64_t)(v * unit < INT32_MAX ? v * unit : INT32_MAX))
+		if (v > INT32_MAX ||
+			total > INT32_MAX - (int64_t)(v * unit < INT32_MAX ? v * unit : INT32_MAX))
 			return E_LIMIT;
 		total += (int64_t)(v * unit);
 		s = cslice_of(s.p + n, s.n - n);
@@ -256,8 +258,10 @@ const struct cfg_kind cfg_kind_list = {list_parse, list_print, list_done, false,
 
 /* ---- algorithm lists ---- */
 static const char *const alg_complaints[ALG_KIND_N] = {[ALG_KEX] = "Bad SSH2 KexAlgorithms '%s'",
-	[ALG_HOSTKEY] = "Bad key types '%s'", [ALG_CIPHER] = "Bad SSH2 cipher spec '%s'",
-	[ALG_MAC] = "Bad SSH2 MAC spec '%s'", [ALG_COMPRESSION] = "Bad compression '%s'"};
+	[ALG_HOSTKEY] = "Bad key types '%s'",
+	[ALG_CIPHER] = "Bad SSH2 cipher spec '%s'",
+	[ALG_MAC] = "Bad SSH2 MAC spec '%s'",
+	[ALG_COMPRESSION] = "Bad compression '%s'"};
 
 static void suggest(struct cfg_parse *p, struct cslice name)
 {
@@ -268,12 +272,14 @@ static void suggest(struct cfg_parse *p, struct cslice name)
 	alg_names((enum alg_kind)p->opt->arg, true, &names);
 	buf_put_u8(&names, 0);
 	if (buf_err(&names) == OK) {
-		for (char *s = (char *)names.p, *end; n < ARRAY_N(near) && (end = strchr(s, '\n')) != NULL; s = end + 1) {
+		for (char *s = (char *)names.p, *end;
+			n < ARRAY_N(near) && (end = strchr(s, '\n')) != NULL; s = end + 1) {
 			*end = '\0';
 			near[n++] = s;
 		}
 		const char *best = text_nearest(name, near, n);
-		buf_printf(p->why, ": unknown name '%.*s'", (int)num_min(name.n, 100), (const char *)name.p);
+		buf_printf(p->why, ": unknown name '%.*s'", (int)num_min(name.n, 100),
+			(const char *)name.p);
 		if (best != NULL)
 			buf_printf(p->why, ", did you mean %s?", best);
 	}
@@ -343,7 +349,7 @@ static err_t rekey_parse(struct cfg_parse *p, void *field)
 	if (p->n > 2)
 		return bad(p, "keyword %s extra arguments at end of line", "RekeyLimit");
 	if (strcmp(p->v[0], "default") != 0 && strcmp(p->v[0], "none") != 0 &&
-		(size_value(p->v[0], &r.bytes) != OK || r.bytes < 16))
+		(size_value(p->v[0], &r.bytes) != OK || (r.bytes != 0 && r.bytes < 16)))
 		return bad(p, "RekeyLimit too small or invalid: \"%s\"", p->v[0]);
 	if (p->n == 2 && (cfg_time(cslice_str(p->v[1]), &seconds) != OK))
 		return bad(p, "invalid rekey time \"%s\"", p->v[1]);
@@ -409,7 +415,8 @@ static err_t startups_parse(struct cfg_parse *p, void *field)
 	if (n == 1)
 		v[2] = v[0];
 	if (rest.p != NULL || n == 2 || v[0] == 0 || v[0] > v[2] || v[1] == 0 || v[1] > 100)
-		return bad(p, "Illegal MaxStartups spec \"%s\": write N or START:RATE:FULL", p->v[0]);
+		return bad(
+			p, "Illegal MaxStartups spec \"%s\": write N or START:RATE:FULL", p->v[0]);
 	*(struct cfg_startups *)field = (struct cfg_startups){v[0], v[1], v[2]};
 	return OK;
 }
@@ -421,7 +428,8 @@ static void startups_print(const struct cfg_opt *opt, const void *field, struct 
 	buf_printf(out, "%u:%u:%u", s->start, s->rate, s->full);
 }
 
-const struct cfg_kind cfg_kind_startups = {startups_parse, startups_print, done_nothing, false, false};
+const struct cfg_kind cfg_kind_startups = {
+	startups_parse, startups_print, done_nothing, false, false};
 
 /* ---- Subsystem name command: the first one of a name counts ---- */
 static err_t subsystem_parse(struct cfg_parse *p, void *field)
@@ -447,7 +455,8 @@ static void subsystem_print(const struct cfg_opt *opt, const void *field, struct
 	(void)opt;
 	const struct cfg_subsystems *s = field;
 	for (size_t i = 0; i < s->names.n; i++)
-		buf_printf(out, "%s%s %s", i > 0 ? "\nsubsystem " : "", s->names.v[i], s->commands.v[i]);
+		buf_printf(out, "%s%s %s", i > 0 ? "\nsubsystem " : "", s->names.v[i],
+			s->commands.v[i]);
 }
 
 static void subsystem_done(void *field)
@@ -457,4 +466,5 @@ static void subsystem_done(void *field)
 	cfg_list_done(&s->commands);
 }
 
-const struct cfg_kind cfg_kind_subsystem = {subsystem_parse, subsystem_print, subsystem_done, false, true};
+const struct cfg_kind cfg_kind_subsystem = {
+	subsystem_parse, subsystem_print, subsystem_done, false, true};

@@ -8,24 +8,41 @@ static const struct {
 	enum alg_kind kind;
 	const char *name;
 } later[] = {
-	{ALG_HOSTKEY, "ssh-ed25519" CERT}, {ALG_HOSTKEY, "ecdsa-sha2-nistp256" CERT},
-	{ALG_HOSTKEY, "ecdsa-sha2-nistp384" CERT}, {ALG_HOSTKEY, "ecdsa-sha2-nistp521" CERT},
-	{ALG_HOSTKEY, "sk-ssh-ed25519" CERT}, {ALG_HOSTKEY, "sk-ecdsa-sha2-nistp256" CERT},
-	{ALG_HOSTKEY, "webauthn-sk-ecdsa-sha2-nistp256" CERT}, {ALG_HOSTKEY, "rsa-sha2-512" CERT},
-	{ALG_HOSTKEY, "rsa-sha2-256" CERT}, {ALG_HOSTKEY, "ssh-rsa" CERT}, {ALG_HOSTKEY, "ssh-dss" CERT},
-	{ALG_HOSTKEY, "sk-ssh-ed25519@openssh.com"}, {ALG_HOSTKEY, "sk-ecdsa-sha2-nistp256@openssh.com"},
-	{ALG_HOSTKEY, "webauthn-sk-ecdsa-sha2-nistp256@openssh.com"}, {ALG_HOSTKEY, "ssh-dss"},
-	{ALG_HOSTKEY, "ssh-mldsa44-ed25519@openssh.com"}, {ALG_HOSTKEY, "ssh-mldsa44-ed25519" CERT},
-	{ALG_CIPHER, "3des-cbc"}, {ALG_CIPHER, "aes128-cbc"}, {ALG_CIPHER, "aes192-cbc"}, {ALG_CIPHER, "aes256-cbc"},
-	{ALG_CIPHER, "rijndael-cbc@lysator.liu.se"}, {ALG_MAC, "hmac-md5"}, {ALG_MAC, "hmac-md5-96"},
-	{ALG_MAC, "hmac-sha1-96"}, {ALG_MAC, "hmac-md5-etm@openssh.com"}, {ALG_MAC, "hmac-md5-96-etm@openssh.com"},
+	{ALG_HOSTKEY, "ssh-ed25519" CERT},
+	{ALG_HOSTKEY, "ecdsa-sha2-nistp256" CERT},
+	{ALG_HOSTKEY, "ecdsa-sha2-nistp384" CERT},
+	{ALG_HOSTKEY, "ecdsa-sha2-nistp521" CERT},
+	{ALG_HOSTKEY, "sk-ssh-ed25519" CERT},
+	{ALG_HOSTKEY, "sk-ecdsa-sha2-nistp256" CERT},
+	{ALG_HOSTKEY, "webauthn-sk-ecdsa-sha2-nistp256" CERT},
+	{ALG_HOSTKEY, "rsa-sha2-512" CERT},
+	{ALG_HOSTKEY, "rsa-sha2-256" CERT},
+	{ALG_HOSTKEY, "ssh-rsa" CERT},
+	{ALG_HOSTKEY, "ssh-dss" CERT},
+	{ALG_HOSTKEY, "sk-ssh-ed25519@openssh.com"},
+	{ALG_HOSTKEY, "sk-ecdsa-sha2-nistp256@openssh.com"},
+	{ALG_HOSTKEY, "webauthn-sk-ecdsa-sha2-nistp256@openssh.com"},
+	{ALG_HOSTKEY, "ssh-dss"},
+	{ALG_HOSTKEY, "ssh-mldsa44-ed25519@openssh.com"},
+	{ALG_HOSTKEY, "ssh-mldsa44-ed25519" CERT},
+	{ALG_CIPHER, "3des-cbc"},
+	{ALG_CIPHER, "aes128-cbc"},
+	{ALG_CIPHER, "aes192-cbc"},
+	{ALG_CIPHER, "aes256-cbc"},
+	{ALG_CIPHER, "rijndael-cbc@lysator.liu.se"},
+	{ALG_MAC, "hmac-md5"},
+	{ALG_MAC, "hmac-md5-96"},
+	{ALG_MAC, "hmac-sha1-96"},
+	{ALG_MAC, "hmac-md5-etm@openssh.com"},
+	{ALG_MAC, "hmac-md5-96-etm@openssh.com"},
 	{ALG_MAC, "hmac-sha1-96-etm@openssh.com"},
 };
 
 static bool is_later(enum alg_kind kind, struct cslice name)
 {
 	for (size_t i = 0; i < ARRAY_N(later); i++)
-		if (later[i].kind == kind && cslice_eq_str(name, later[i].name) && !alg_known(kind, name))
+		if (later[i].kind == kind && cslice_eq_str(name, later[i].name) &&
+			!alg_known(kind, name))
 			return true;
 	return false;
 }

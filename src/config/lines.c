@@ -2,7 +2,8 @@
 /*
  * lines - configuration text as a flat array of lines, Includes followed
  *
- * Every file stands between a BEGIN and an END line, so that a block opened in an included file ends with it.
+ * Every file stands between a BEGIN and an END line, so that a block opened in an included file
+ * ends with it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +79,8 @@ static struct cslice trim(struct cslice s)
 	return s;
 }
 
-/* keyword, then blanks or one `=` among blanks, then the rest; the keyword may stand in double quotes. */
+/* keyword, then blanks or one `=` among blanks, then the rest; the keyword may stand in double
+ * quotes. */
 static void split_line(struct cslice line, struct cslice *keyword, struct cslice *rest)
 {
 	size_t n = 0;
@@ -116,9 +118,11 @@ static err_t include_path(struct loader *ld, const char *word, struct buf *out)
 		char *variable = strndup(s + 2, (size_t)(end - s - 2));
 		if (variable == NULL)
 			return E_MEM;
-		const char *value = ld->env->getenv != NULL ? ld->env->getenv(ld->env->arg, variable) : NULL;
+		const char *value =
+			ld->env->getenv != NULL ? ld->env->getenv(ld->env->arg, variable) : NULL;
 		if (value == NULL)
-			buf_printf(ld->why, "Include: environment variable %s is not set\n", variable);
+			buf_printf(
+				ld->why, "Include: environment variable %s is not set\n", variable);
 		free(variable);
 		if (value == NULL)
 			return E_CONFIG;
@@ -165,17 +169,21 @@ static err_t include(struct loader *ld, const char *rest, const char *name, uint
 {
 	struct cfg_words w;
 	if (cfg_words_of(&w, rest) != OK || w.n == 0) {
-		buf_printf(ld->why, "%s line %u: no argument after keyword \"Include\"\n", name, no);
+		buf_printf(
+			ld->why, "%s line %u: no argument after keyword \"Include\"\n", name, no);
 		return E_CONFIG;
 	}
 	err_t e = OK;
 	if (++ld->depth > CFG_INCLUDE_DEPTH) {
-		buf_printf(ld->why, "%s line %u: Too many recursive configuration includes\n", name, no);
+		buf_printf(ld->why, "%s line %u: Too many recursive configuration includes\n", name,
+			no);
 		e = E_CONFIG;
 	}
 	for (size_t i = 0; e == OK && i < w.n; i++) {
 		if (strchr(w.v[i], '%') != NULL) {
-			buf_printf(ld->why, "%s line %u: percent tokens in Include are not supported yet\n", name, no);
+			buf_printf(ld->why,
+				"%s line %u: percent tokens in Include are not supported yet\n",
+				name, no);
 			e = E_CONFIG;
 			break;
 		}
@@ -187,7 +195,8 @@ static err_t include(struct loader *ld, const char *rest, const char *name, uint
 	return e;
 }
 
-static err_t load_line(struct loader *ld, struct cslice raw, const char *name, uint32_t file, uint32_t no)
+static err_t load_line(
+	struct loader *ld, struct cslice raw, const char *name, uint32_t file, uint32_t no)
 {
 	struct cslice keyword, rest, line = trim(raw);
 	if (line.n == 0 || line.p[0] == '#')
@@ -227,8 +236,8 @@ static err_t load_text(struct loader *ld, struct cslice text, const char *name)
 	return add_line(ld->lines, (struct cfg_line){CFG_LINE_END, file, 0, NULL, NULL});
 }
 
-err_t cfg_lines_text(struct cfg_lines *l, struct cslice text, const char *name, bool is_user, const char *include_dir,
-	const struct cfg_env *env, struct buf *why)
+err_t cfg_lines_text(struct cfg_lines *l, struct cslice text, const char *name, bool is_user,
+	const char *include_dir, const struct cfg_env *env, struct buf *why)
 {
 	struct loader ld = {l, env, why, include_dir, is_user, 0};
 	return load_text(&ld, text, name);

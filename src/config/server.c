@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* server - sshd_config evaluated for the listener or for one connection (compat 4.1-4.3), and the -T dump */
+/* server - sshd_config evaluated for the listener or for one connection (compat 4.1-4.3), and the
+ * -T dump */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,17 +9,29 @@
 #include "config/tables.h"
 #include "key/authorized_keys.h"
 
-enum criterion { C_ALL, C_USER, C_GROUP, C_HOST, C_ADDRESS, C_LOCALADDRESS, C_LOCALPORT, C_VERSION, C_INVALIDUSER, C_RDOMAIN };
+enum criterion {
+	C_ALL,
+	C_USER,
+	C_GROUP,
+	C_HOST,
+	C_ADDRESS,
+	C_LOCALADDRESS,
+	C_LOCALPORT,
+	C_VERSION,
+	C_INVALIDUSER,
+	C_RDOMAIN
+};
 
 static const struct {
 	const char *name;
 	enum criterion id;
 	bool has_argument;
 	const char *attribute; /* its name in a -C specification */
-} criteria[] = {{"all", C_ALL, false, NULL}, {"user", C_USER, true, "user"}, {"group", C_GROUP, true, "user"},
-	{"host", C_HOST, true, "host"}, {"address", C_ADDRESS, true, "addr"},
-	{"localaddress", C_LOCALADDRESS, true, "laddr"}, {"localport", C_LOCALPORT, true, "lport"},
-	{"version", C_VERSION, true, NULL}, {"invalid-user", C_INVALIDUSER, false, NULL}, {"rdomain", C_RDOMAIN, true, NULL}};
+} criteria[] = {{"all", C_ALL, false, NULL}, {"user", C_USER, true, "user"},
+	{"group", C_GROUP, true, "user"}, {"host", C_HOST, true, "host"},
+	{"address", C_ADDRESS, true, "addr"}, {"localaddress", C_LOCALADDRESS, true, "laddr"},
+	{"localport", C_LOCALPORT, true, "lport"}, {"version", C_VERSION, true, NULL},
+	{"invalid-user", C_INVALIDUSER, false, NULL}, {"rdomain", C_RDOMAIN, true, NULL}};
 
 static bool is_known(const struct server_situation *s, enum criterion id)
 {
@@ -40,7 +53,8 @@ static bool is_known(const struct server_situation *s, enum criterion id)
 	}
 }
 
-static err_t address_matches(struct cfg_walk *w, const struct cfg_line *line, const char *list, const char *address, bool *yes)
+static err_t address_matches(struct cfg_walk *w, const struct cfg_line *line, const char *list,
+	const char *address, bool *yes)
 {
 	enum addr_verdict v = addr_match_list(cslice_str(list), address, NULL);
 	if (v == ADDR_BAD_LIST) {
@@ -64,7 +78,8 @@ static bool group_matches(const char *patterns, const char *groups)
 	return yes;
 }
 
-static err_t judge(struct cfg_walk *w, const struct cfg_line *line, enum criterion id, const char *argument, bool *yes)
+static err_t judge(struct cfg_walk *w, const struct cfg_line *line, enum criterion id,
+	const char *argument, bool *yes)
 {
 	const struct server_situation *s = w->arg;
 	struct cslice patterns = cslice_str(argument != NULL ? argument : "");
@@ -103,7 +118,8 @@ static err_t judge(struct cfg_walk *w, const struct cfg_line *line, enum criteri
 	return OK;
 }
 
-static err_t one_criterion(struct cfg_walk *w, const struct cfg_line *line, size_t k, const char *argument, bool *yes)
+static err_t one_criterion(
+	struct cfg_walk *w, const struct cfg_line *line, size_t k, const char *argument, bool *yes)
 {
 	const struct server_situation *s = w->arg;
 	if (s != NULL && is_known(s, criteria[k].id))
@@ -113,17 +129,21 @@ static err_t one_criterion(struct cfg_walk *w, const struct cfg_line *line, size
 		*yes = true;
 	} else if (criteria[k].id == C_ADDRESS || criteria[k].id == C_LOCALADDRESS) {
 		bool ignored;
-		TRY(address_matches(w, line, argument, "192.0.2.1", &ignored)); /* the list itself is checked */
+		TRY(address_matches(
+			w, line, argument, "192.0.2.1", &ignored)); /* the list itself is checked */
 	}
 	if (s != NULL && s->is_test && criteria[k].attribute != NULL) {
-		buf_printf(w->why, "'Match %s' in configuration but '%s' not in connection test specification.\n",
+		buf_printf(w->why,
+			"'Match %s' in configuration but '%s' not in connection test "
+			"specification.\n",
 			criteria[k].name, criteria[k].attribute);
 		return E_CONFIG;
 	}
 	return OK;
 }
 
-static err_t block(struct cfg_walk *w, const struct cfg_line *line, const struct cfg_words *words, bool *match)
+static err_t block(
+	struct cfg_walk *w, const struct cfg_line *line, const struct cfg_words *words, bool *match)
 {
 	*match = true;
 	for (size_t i = 0; i < words->n; i++) {
@@ -142,7 +162,8 @@ static err_t block(struct cfg_walk *w, const struct cfg_line *line, const struct
 			return E_CONFIG;
 		}
 		if (criteria[k].id == C_ALL && words->n > 1) {
-			cfg_complain(w, line, "'all' cannot be combined with other Match attributes");
+			cfg_complain(
+				w, line, "'all' cannot be combined with other Match attributes");
 			return E_CONFIG;
 		}
 		if (criteria[k].has_argument && argument == NULL) {
@@ -160,8 +181,8 @@ static err_t block(struct cfg_walk *w, const struct cfg_line *line, const struct
 
 static err_t own_defaults(struct server_config *c)
 {
-	static const char *const keys[] = {
-		"/etc/ssh/ssh_host_rsa_key", "/etc/ssh/ssh_host_ecdsa_key", "/etc/ssh/ssh_host_ed25519_key"};
+	static const char *const keys[] = {"/etc/ssh/ssh_host_rsa_key",
+		"/etc/ssh/ssh_host_ecdsa_key", "/etc/ssh/ssh_host_ed25519_key"};
 	for (size_t i = 0; !cfg_is_set(c->own, "HostKey") && i < ARRAY_N(keys); i++)
 		TRY(cfg_list_add(&c->host_keys, keys[i]));
 	if (!cfg_is_set(c->own, "Port"))
@@ -169,14 +190,21 @@ static err_t own_defaults(struct server_config *c)
 	return OK;
 }
 
-err_t server_config_eval(struct server_config *out, const struct cfg_lines *l, const struct server_situation *s,
-	const struct cfg_env *env, struct buf *why)
+err_t server_config_eval(struct server_config *out, const struct cfg_lines *l,
+	const struct server_situation *s, const struct cfg_env *env, struct buf *why)
 {
 	struct server_config c = {.own = NULL};
 	TRY(cfg_own_new(&c.own, &cfg_server_table));
 	/* w.arg is only read: the situation stays const */
-	struct cfg_walk w = {.table = &cfg_server_table, .out = &c, .own = c.own, .lines = l, .env = env, .why = why,
-		.pass = CFG_PASS_MATCHED, .block = block, .arg = (void *)(uintptr_t)s};
+	struct cfg_walk w = {.table = &cfg_server_table,
+		.out = &c,
+		.own = c.own,
+		.lines = l,
+		.env = env,
+		.why = why,
+		.pass = CFG_PASS_MATCHED,
+		.block = block,
+		.arg = (void *)(uintptr_t)s};
 	err_t e = cfg_walk(&w);
 	if (e == OK) {
 		w.pass = CFG_PASS_GLOBAL;
@@ -192,7 +220,8 @@ err_t server_config_eval(struct server_config *out, const struct cfg_lines *l, c
 		return e;
 	}
 	if (c.use_pam && env->warn != NULL)
-		env->warn(env->arg, "UsePAM yes: this build has no PAM, accounts are checked by shadow expiry and nologin");
+		env->warn(env->arg, "UsePAM yes: this build has no PAM, accounts are checked by "
+				    "shadow expiry and nologin");
 	*out = c;
 	return OK;
 }
@@ -213,13 +242,17 @@ static void dump_addresses(const struct server_config *c, struct buf *out)
 	}
 	for (size_t a = 0; a < c->listen_addresses.n; a++) {
 		const char *s = c->listen_addresses.v[a], *colon = strchr(s, ':');
-		bool has_port = s[0] == '[' ? strstr(s, "]:") != NULL : colon != NULL && strchr(colon + 1, ':') == NULL;
+		bool has_port = s[0] == '[' ? strstr(s, "]:") != NULL
+					    : colon != NULL && strchr(colon + 1, ':') == NULL;
 		bool bare_v6 = !has_port && s[0] != '[' && colon != NULL;
 		for (size_t p = 0; p < (has_port ? 1 : c->ports.n); p++) {
 			if (has_port)
 				buf_printf(out, "listenaddress %s\n", s);
 			else
-				buf_printf(out, bare_v6 ? "listenaddress [%s]:%s\n" : "listenaddress %s:%s\n", s, c->ports.v[p]);
+				buf_printf(out,
+					bare_v6 ? "listenaddress [%s]:%s\n"
+						: "listenaddress %s:%s\n",
+					s, c->ports.v[p]);
 		}
 	}
 }

@@ -90,7 +90,8 @@ static const struct cfg_dead *find_dead(const struct cfg_dead *v, size_t n, cons
 	return NULL;
 }
 
-static void tell(struct cfg_walk *w, void (*to)(void *arg, const char *text), const struct cfg_line *line, const char *fmt)
+static void tell(struct cfg_walk *w, void (*to)(void *arg, const char *text),
+	const struct cfg_line *line, const char *fmt)
 {
 	char text[512];
 	if (to == NULL || w->is_quiet)
@@ -104,7 +105,8 @@ static void tell(struct cfg_walk *w, void (*to)(void *arg, const char *text), co
 static err_t dead_line(struct cfg_walk *w, const struct cfg_dead *d, const struct cfg_line *line)
 {
 	if (d->how == DEPRECATED)
-		tell(w, w->table->is_server ? w->env->warn : w->env->debug, line, "Deprecated option \"%s\"");
+		tell(w, w->table->is_server ? w->env->warn : w->env->debug, line,
+			"Deprecated option \"%s\"");
 	else if (d->how == UNSUPPORTED)
 		tell(w, w->env->warn, line, "Unsupported option \"%s\"");
 	return OK;
@@ -120,12 +122,15 @@ static bool is_harmless(const char *rest)
 	return false;
 }
 
-static err_t later_line(struct cfg_walk *w, const struct cfg_dead *d, const struct cfg_line *line, bool active)
+static err_t later_line(
+	struct cfg_walk *w, const struct cfg_dead *d, const struct cfg_line *line, bool active)
 {
 	if (is_harmless(line->rest))
 		return OK;
 	if (d->how == REFUSE && (active || w->table->is_server)) {
-		cfg_complain(w, line, "%s limits access and is not supported yet: remove it or use another server for this",
+		cfg_complain(w, line,
+			"%s limits access and is not supported yet: remove it or use another "
+			"server for this",
 			d->keyword);
 		return E_CONFIG;
 	}
@@ -148,7 +153,8 @@ static err_t unknown_keyword(struct cfg_walk *w, const struct cfg_line *line)
 	if (buf_err(&lower) == OK && !w->table->is_server)
 		ascii_lower((char *)lower.p);
 	if (!w->is_quiet && buf_err(&lower) == OK) {
-		buf_printf(w->why, "%s: line %u: Bad configuration option: ", file_of(w, line), line->no);
+		buf_printf(w->why, "%s: line %u: Bad configuration option: ", file_of(w, line),
+			line->no);
 		vis_put(w->why, cslice_str((const char *)lower.p));
 		if (best != NULL)
 			buf_printf(w->why, " (did you mean %s?)", best);
@@ -158,10 +164,12 @@ static err_t unknown_keyword(struct cfg_walk *w, const struct cfg_line *line)
 	return E_CONFIG;
 }
 
-static bool may_store(const struct cfg_walk *w, const struct cfg_opt *opt, bool active, bool in_match)
+static bool may_store(
+	const struct cfg_walk *w, const struct cfg_opt *opt, bool active, bool in_match)
 {
 	size_t i = (size_t)(opt - w->table->opts);
-	if (!active || (w->pass == CFG_PASS_MATCHED && !in_match) || (w->pass == CFG_PASS_GLOBAL && in_match))
+	if (!active || (w->pass == CFG_PASS_MATCHED && !in_match) ||
+		(w->pass == CFG_PASS_GLOBAL && in_match))
 		return false;
 	if ((opt->flags & LAST) != 0 || opt->kind == &cfg_kind_subsystem)
 		return true;
@@ -170,8 +178,10 @@ static bool may_store(const struct cfg_walk *w, const struct cfg_opt *opt, bool 
 	return !w->own->is_set[i];
 }
 
-/* Parses into a scratch field first, so that a line of an inactive block is checked all the same. */
-static err_t store(struct cfg_walk *w, const struct cfg_opt *opt, struct cfg_parse *p, const struct cfg_line *line, bool keep)
+/* Parses into a scratch field first, so that a line of an inactive block is checked all the same.
+ */
+static err_t store(struct cfg_walk *w, const struct cfg_opt *opt, struct cfg_parse *p,
+	const struct cfg_line *line, bool keep)
 {
 	union {
 		char *text;
@@ -206,12 +216,14 @@ static err_t option_line(struct cfg_walk *w, const struct cfg_line *line, const 
 		return unknown_keyword(w, line);
 	}
 	if (w->table->is_server && st->in_match && (opt->flags & M) == 0) {
-		cfg_complain(w, line, "Directive '%s' is not allowed within a Match block", line->keyword);
+		cfg_complain(w, line, "Directive '%s' is not allowed within a Match block",
+			line->keyword);
 		return E_CONFIG;
 	}
 	struct cfg_words words = {.text = NULL};
 	struct buf reason;
-	struct cfg_parse p = {.opt = opt, .rest = line->rest, .is_server = w->table->is_server, .why = &reason};
+	struct cfg_parse p = {
+		.opt = opt, .rest = line->rest, .is_server = w->table->is_server, .why = &reason};
 	buf_init(&reason, 65536);
 	err_t e = OK;
 	if (!opt->kind->is_raw) {
@@ -248,7 +260,8 @@ static bool is_block(const struct cfg_table *t, const char *keyword)
 	return false;
 }
 
-static err_t block_line(struct cfg_walk *w, const struct cfg_line *line, struct state *st, bool parent_active)
+static err_t block_line(
+	struct cfg_walk *w, const struct cfg_line *line, struct state *st, bool parent_active)
 {
 	struct cfg_words words;
 	bool match = false;
@@ -268,7 +281,8 @@ err_t cfg_walk(struct cfg_walk *w)
 	struct state stack[CFG_INCLUDE_DEPTH + 2] = {{true, false, 0}};
 	size_t depth = 0;
 	for (size_t i = 0; i < w->table->opts_n; i++)
-		w->own->was_set_before[i] = w->own->is_set[i] && (w->pass != CFG_PASS_ALL || w->is_quiet);
+		w->own->was_set_before[i] =
+			w->own->is_set[i] && (w->pass != CFG_PASS_ALL || w->is_quiet);
 	for (size_t i = 0; i < w->lines->n; i++) {
 		const struct cfg_line *line = &w->lines->v[i];
 		if (line->what == CFG_LINE_BEGIN) {
@@ -282,19 +296,33 @@ err_t cfg_walk(struct cfg_walk *w)
 			if (depth == 0)
 				return E_BUG;
 			if (w->bad > stack[depth].bad && !w->is_quiet && depth == 1)
-				buf_printf(w->why, "%s: terminating, %u bad configuration options\n", file_of(w, line),
-					w->bad - stack[depth].bad);
+				buf_printf(w->why,
+					"%s: terminating, %u bad configuration options\n",
+					file_of(w, line), w->bad - stack[depth].bad);
 			depth--;
 			continue;
 		}
 		struct state *st = &stack[depth];
-		err_t e = is_block(w->table, line->keyword) ? block_line(w, line, st, depth == 0 || stack[depth - 1].active)
-							    : option_line(w, line, st);
+		err_t e = is_block(w->table, line->keyword)
+				  ? block_line(w, line, st, depth == 0 || stack[depth - 1].active)
+				  : option_line(w, line, st);
 		if (e == E_MEM)
 			return e;
 		w->bad += e != OK;
 	}
 	return w->bad > 0 ? E_CONFIG : OK;
+}
+
+static err_t alg_list_default(const struct cfg_opt *opt, bool is_server, char **field)
+{
+	struct buf names;
+	buf_init(&names, 65536);
+	alg_default((enum alg_kind)opt->arg, is_server, &names);
+	err_t e = buf_err(&names);
+	if (e == OK)
+		e = text_dup(buf_bytes(&names), field);
+	buf_done(&names);
+	return e;
 }
 
 err_t cfg_defaults(const struct cfg_table *t, struct cfg_own *own, void *fields)
@@ -303,11 +331,12 @@ err_t cfg_defaults(const struct cfg_table *t, struct cfg_own *own, void *fields)
 		const struct cfg_opt *opt = &t->opts[i];
 		if (own->is_set[i])
 			continue;
-		if (opt->dflt == NULL && opt->kind != &cfg_kind_alg)
+		if (opt->kind == &cfg_kind_alg)
+			TRY(alg_list_default(opt, t->is_server, cfg_field(opt, fields)));
+		if (opt->dflt == NULL)
 			continue;
 		struct cfg_words words = {.text = NULL};
-		/* "+" over the defaults is the default list itself */
-		const char *text = opt->kind == &cfg_kind_alg ? "+" : opt->dflt;
+		const char *text = opt->dflt;
 		struct cfg_parse p = {.opt = opt, .rest = text, .is_server = t->is_server};
 		TRY(cfg_words_of(&words, text));
 		p.v = words.v;

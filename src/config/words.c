@@ -18,7 +18,7 @@ static err_t take_word(const char **at, char **to)
 	char *d = *to;
 	for (; *s != '\0' && (quote != 0 || !is_blank(*s)); s++) {
 		bool escapes = s[0] == '\\' && (s[1] == '\'' || s[1] == '"' || s[1] == '\\' ||
-			(quote == 0 && s[1] == ' '));
+						       (quote == 0 && s[1] == ' '));
 		if (escapes)
 			*d++ = *++s;
 		else if (quote == 0 && (*s == '"' || *s == '\''))
