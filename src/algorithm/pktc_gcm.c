@@ -65,7 +65,8 @@ static void seal(void *ctx, struct pktc_at at, uint8_t *pkt, size_t n)
 	struct ctx *c = ctx;
 	uint8_t nonce[12];
 	nonce_of(c, at, nonce);
-	if (c->impl->seal(c->gcm, nonce, cslice_of(pkt, 4), pkt + 4, n - 4, pkt + n) != OK)
+	if (c->impl->seal(c->gcm, nonce, cslice_of(pkt, 4), (struct slice){pkt + 4, n - 4},
+		    pkt + n) != OK)
 		pktc_spoil(pkt, n, 16);
 }
 
@@ -74,7 +75,8 @@ static err_t open(void *ctx, struct pktc_at at, uint8_t *pkt, size_t n)
 	struct ctx *c = ctx;
 	uint8_t nonce[12];
 	nonce_of(c, at, nonce);
-	err_t e = c->impl->open(c->gcm, nonce, cslice_of(pkt, 4), pkt + 4, n - 4, pkt + n);
+	err_t e = c->impl->open(
+		c->gcm, nonce, cslice_of(pkt, 4), (struct slice){pkt + 4, n - 4}, pkt + n);
 	if (e != OK)
 		wipe(pkt, n);
 	return e;

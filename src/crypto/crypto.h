@@ -75,9 +75,8 @@ size_t cipher_block(enum cipher_id id);
 struct gcm;
 MUST err_t gcm_new(struct gcm **out, struct cslice key /* 16 or 32 */);
 void gcm_free(struct gcm *g);
-MUST err_t gcm_seal(struct gcm *g, const uint8_t nonce[12], struct cslice aad, uint8_t *data, size_t n, uint8_t tag[16]);
-MUST err_t gcm_open(struct gcm *g, const uint8_t nonce[12], struct cslice aad, uint8_t *data, size_t n,
-	const uint8_t tag[16]);
+MUST err_t gcm_seal(struct gcm *g, const uint8_t nonce[12], struct cslice aad, struct slice data, uint8_t tag[16]);
+MUST err_t gcm_open(struct gcm *g, const uint8_t nonce[12], struct cslice aad, struct slice data, const uint8_t tag[16]);
 
 /* ChaCha20 (original form: 64-bit nonce, 64-bit block counter), keyed once; in place from block `block` on. */
 struct chacha;

@@ -61,16 +61,16 @@ static void lib_gcm_free(void *g)
 	gcm_free(g);
 }
 
-static err_t lib_gcm_seal(void *g, const uint8_t nonce[12], struct cslice aad, uint8_t *data,
-	size_t n, uint8_t tag[16])
+static err_t lib_gcm_seal(
+	void *g, const uint8_t nonce[12], struct cslice aad, struct slice data, uint8_t tag[16])
 {
-	return gcm_seal(g, nonce, aad, data, n, tag);
+	return gcm_seal(g, nonce, aad, data, tag);
 }
 
-static err_t lib_gcm_open(void *g, const uint8_t nonce[12], struct cslice aad, uint8_t *data,
-	size_t n, const uint8_t tag[16])
+static err_t lib_gcm_open(void *g, const uint8_t nonce[12], struct cslice aad, struct slice data,
+	const uint8_t tag[16])
 {
-	return gcm_open(g, nonce, aad, data, n, tag);
+	return gcm_open(g, nonce, aad, data, tag);
 }
 
 static err_t lib_ctr_make(void **out, struct cslice key, const uint8_t iv[16])

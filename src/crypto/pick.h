@@ -25,9 +25,9 @@ const char *pick_impl_name(enum pick_impl impl);
 struct pick_gcm {
 	err_t (*make)(void **out, struct cslice key);
 	void (*free)(void *g);
-	err_t (*seal)(void *g, const uint8_t nonce[12], struct cslice aad, uint8_t *data, size_t n,
+	err_t (*seal)(void *g, const uint8_t nonce[12], struct cslice aad, struct slice data,
 		uint8_t tag[16]);
-	err_t (*open)(void *g, const uint8_t nonce[12], struct cslice aad, uint8_t *data, size_t n,
+	err_t (*open)(void *g, const uint8_t nonce[12], struct cslice aad, struct slice data,
 		const uint8_t tag[16]);
 };
 

@@ -72,8 +72,8 @@ static err_t crypt(const struct file_cipher *c, const uint8_t *key_iv, struct sl
 	} else if (c->mode == MODE_GCM) {
 		e = gcm_new(&g, key);
 		if (e == OK)
-			e = encrypt ? gcm_seal(g, iv.p, none, data.p, data.n, tag)
-				    : gcm_open(g, iv.p, none, data.p, data.n, tag);
+			e = encrypt ? gcm_seal(g, iv.p, none, data, tag)
+				    : gcm_open(g, iv.p, none, data, tag);
 		gcm_free(g);
 	}
 	return e;

@@ -40,29 +40,29 @@ static void drop(void *g)
 	wipe_free(g, sizeof(struct mb_gcm));
 }
 
-static err_t seal(void *gcm, const uint8_t nonce[12], struct cslice aad, uint8_t *data, size_t n,
-	uint8_t tag[16])
+static err_t seal(
+	void *gcm, const uint8_t nonce[12], struct cslice aad, struct slice data, uint8_t tag[16])
 {
 	struct mb_gcm *g = gcm;
 	struct gcm_context_data work;
-	g->seal(&g->key, &work, data, data, n, nonce, aad.p, aad.n, tag, 16);
+	g->seal(&g->key, &work, data.p, data.p, data.n, nonce, aad.p, aad.n, tag, 16);
 	wipe(&work, sizeof(work));
 	return OK;
 }
 
-static err_t open(void *gcm, const uint8_t nonce[12], struct cslice aad, uint8_t *data, size_t n,
+static err_t open(void *gcm, const uint8_t nonce[12], struct cslice aad, struct slice data,
 	const uint8_t tag[16])
 {
 	struct mb_gcm *g = gcm;
 	struct gcm_context_data work;
 	uint8_t want[16];
-	g->open(&g->key, &work, data, data, n, nonce, aad.p, aad.n, want, 16);
+	g->open(&g->key, &work, data.p, data.p, data.n, nonce, aad.p, aad.n, want, 16);
 	bool right = ct_eq(want, tag, 16);
 	wipe(&work, sizeof(work));
 	wipe(want, sizeof(want));
 	if (right)
 		return OK;
-	wipe(data, n);
+	wipe(data.p, data.n);
 	return E_MAC;
 }
 

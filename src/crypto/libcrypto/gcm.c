@@ -48,46 +48,44 @@ void gcm_free(struct gcm *g)
 
 /* All but the tag: nonce, additional data, message in place. */
 static bool crypt(
-	EVP_CIPHER_CTX *ctx, const uint8_t nonce[12], struct cslice aad, uint8_t *data, size_t n)
+	EVP_CIPHER_CTX *ctx, const uint8_t nonce[12], struct cslice aad, struct slice data)
 {
 	int done = 0;
-	if (aad.n > INT32_MAX || n > INT32_MAX)
+	if (aad.n > INT32_MAX || data.n > INT32_MAX)
 		return false;
 	if (EVP_CipherInit_ex2(ctx, NULL, NULL, nonce, -1, NULL) != 1)
 		return false;
 	if (aad.n > 0 && EVP_CipherUpdate(ctx, NULL, &done, aad.p, (int)aad.n) != 1)
 		return false;
-	if (n > 0 && (EVP_CipherUpdate(ctx, data, &done, data, (int)n) != 1 || done != (int)n))
-		return false;
-	return true;
+	return data.n == 0 || (EVP_CipherUpdate(ctx, data.p, &done, data.p, (int)data.n) == 1 &&
+				      done == (int)data.n);
 }
 
-err_t gcm_seal(struct gcm *g, const uint8_t nonce[12], struct cslice aad, uint8_t *data, size_t n,
+err_t gcm_seal(struct gcm *g, const uint8_t nonce[12], struct cslice aad, struct slice data,
 	uint8_t tag[16])
 {
 	uint8_t none[16];
 	int none_n = 0;
-	if (crypt(g->seal, nonce, aad, data, n) &&
-		EVP_CipherFinal_ex(g->seal, none, &none_n) == 1 &&
+	if (crypt(g->seal, nonce, aad, data) && EVP_CipherFinal_ex(g->seal, none, &none_n) == 1 &&
 		EVP_CIPHER_CTX_ctrl(g->seal, EVP_CTRL_AEAD_GET_TAG, 16, tag) == 1)
 		return OK;
-	wipe(data, n); /* half-sealed bytes must not be sent */
+	wipe(data.p, data.n); /* half-sealed bytes must not be sent */
 	wipe(tag, 16);
 	return lib_fail(E_CRYPTO);
 }
 
-err_t gcm_open(struct gcm *g, const uint8_t nonce[12], struct cslice aad, uint8_t *data, size_t n,
+err_t gcm_open(struct gcm *g, const uint8_t nonce[12], struct cslice aad, struct slice data,
 	const uint8_t tag[16])
 {
 	uint8_t want[16], none[16];
 	int none_n = 0;
 	memcpy(want, tag, 16); /* the library's parameter is not const */
 	err_t e = E_CRYPTO;
-	if (crypt(g->open, nonce, aad, data, n) &&
+	if (crypt(g->open, nonce, aad, data) &&
 		EVP_CIPHER_CTX_ctrl(g->open, EVP_CTRL_AEAD_SET_TAG, 16, want) == 1)
 		e = EVP_CipherFinal_ex(g->open, none, &none_n) == 1 ? OK : E_MAC;
 	if (e == OK)
 		return OK;
-	wipe(data, n);
+	wipe(data.p, data.n);
 	return lib_fail(e);
 }

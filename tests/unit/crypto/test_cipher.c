@@ -143,10 +143,12 @@ static void gcm_gives_the_known_answers(void **state)
 		assert_ok(gcm_new(&g, cslice_of(key, i == 0 ? 16 : 32)));
 		for (size_t again = 0; again < 3; again++) {
 			memcpy(data, plain, sizeof(data));
-			assert_ok(gcm_seal(g, nonce, cslice_of(aad, 20), data, sizeof(data), tag));
+			assert_ok(gcm_seal(g, nonce, cslice_of(aad, 20),
+				(struct slice){data, sizeof(data)}, tag));
 			assert_hex(data, want[i][0]);
 			assert_hex(tag, want[i][1]);
-			assert_ok(gcm_open(g, nonce, cslice_of(aad, 20), data, sizeof(data), tag));
+			assert_ok(gcm_open(g, nonce, cslice_of(aad, 20),
+				(struct slice){data, sizeof(data)}, tag));
 			assert_memory_equal(data, plain, sizeof(data));
 		}
 		gcm_free(g);
@@ -164,12 +166,15 @@ static void gcm_refuses_each_flipped_bit_and_wipes(void **state)
 	for (size_t bit = 0; bit < 8 * (16 + 4 + 40); bit++) {
 		memset(data, 7, sizeof(data));
 		memset(aad, 3, sizeof(aad));
-		assert_ok(gcm_seal(g, nonce, cslice_of(aad, 4), data, sizeof(data), tag));
+		assert_ok(gcm_seal(
+			g, nonce, cslice_of(aad, 4), (struct slice){data, sizeof(data)}, tag));
 		uint8_t *at = bit < 128   ? tag + bit / 8
 			      : bit < 160 ? aad + bit / 8 - 16
 					  : data + bit / 8 - 20;
 		*at ^= (uint8_t)(1 << bit % 8);
-		assert_err(gcm_open(g, nonce, cslice_of(aad, 4), data, sizeof(data), tag), E_MAC);
+		assert_err(gcm_open(g, nonce, cslice_of(aad, 4), (struct slice){data, sizeof(data)},
+				   tag),
+			E_MAC);
 		assert_memory_equal(data, zero, sizeof(data));
 	}
 	gcm_free(g);
