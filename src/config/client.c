@@ -83,7 +83,8 @@ static err_t run_exec(
 	struct buf expanded;
 	buf_init(&expanded, 65536);
 	err_t e = client_config_expand(
-		cw->c, cw->s, w->env, command, "%CdhijkLlnpru", false, &expanded, w->why);
+		&(struct client_expansion){cw->c, cw->s, w->env, "%CdhijkLlnpru", false, w->why},
+		command, &expanded);
 	buf_put_u8(&expanded, 0);
 	if (e == OK)
 		e = buf_err(&expanded);
@@ -219,7 +220,8 @@ static err_t expand_hostname(struct client_config *c, const struct client_situat
 	char *template = c->hostname;
 	buf_init(&out, 65536);
 	c->hostname = NULL; /* %h is the argument here */
-	err_t e = client_config_expand(c, s, env, template, "%h", false, &out, why);
+	err_t e = client_config_expand(
+		&(struct client_expansion){c, s, env, "%h", false, why}, template, &out);
 	buf_put_u8(&out, 0);
 	if (e == OK)
 		e = buf_err(&out);

@@ -49,9 +49,14 @@ MUST err_t cfg_lines_new(struct cfg_lines **out);
 void cfg_lines_free(struct cfg_lines *l);
 /* -o: "Key=Value" or "Key Value"; counts as file "command-line", line 0. */
 MUST err_t cfg_lines_option(struct cfg_lines *l, const char *option, struct buf *why);
-/* One file's text.  name: for messages.  is_user: `~` and relative Includes are of the user (compat 3.1).  why: the message. */
-MUST err_t cfg_lines_text(struct cfg_lines *l, struct cslice text, const char *name, bool is_user, const char *include_dir,
-	const struct cfg_env *env, struct buf *why);
+struct cfg_source {
+	const char *name;        /* for messages */
+	bool is_user;            /* `~` and the owner rules of compat 3.1 apply */
+	const char *include_dir; /* where relative Includes start */
+};
+/* One file's text.  why: the message. */
+MUST err_t cfg_lines_text(struct cfg_lines *l, struct cslice text, const struct cfg_source *from, const struct cfg_env *env,
+	struct buf *why);
 void cfg_lines_put(const struct cfg_lines *l, struct buf *out);
 MUST err_t cfg_lines_get(struct cfg_lines **out, struct cslice frozen);
 
@@ -118,9 +123,16 @@ MUST err_t client_config_eval(struct client_config *out, const struct cfg_lines 
 void client_config_done(struct client_config *c);
 /* -G: one `keyword value` a line, lower case (compat 2.1.4). */
 MUST err_t client_config_dump(const struct client_config *c, const struct client_situation *s, struct buf *out);
-/* Tokens and ~ and ${ENV} (compat 3.4) of a value; allowed: the letters that this place takes. */
-MUST err_t client_config_expand(const struct client_config *c, const struct client_situation *s, const struct cfg_env *env,
-	const char *value, const char *allowed, bool with_env, struct buf *out, struct buf *why);
+/* Tokens and ~ and ${ENV} of a value (compat 3.4), appended to out. */
+struct client_expansion {
+	const struct client_config *config;
+	const struct client_situation *situation;
+	const struct cfg_env *env;
+	const char *allowed; /* the token letters that this place takes */
+	bool with_env;
+	struct buf *why;     /* the message on E_CONFIG */
+};
+MUST err_t client_config_expand(const struct client_expansion *x, const char *value, struct buf *out);
 
 struct server_situation {  /* NULL members: not known (the global evaluation); Match on them is false */
 	const char *user, *groups; /* comma separated */

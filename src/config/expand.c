@@ -91,27 +91,25 @@ static err_t put_env(
 	return value != NULL ? OK : E_CONFIG;
 }
 
-err_t client_config_expand(const struct client_config *c, const struct client_situation *s,
-	const struct cfg_env *env, const char *value, const char *allowed, bool with_env,
-	struct buf *out, struct buf *why)
+err_t client_config_expand(const struct client_expansion *x, const char *value, struct buf *out)
 {
 	if (value[0] == '~' && (value[1] == '/' || value[1] == '\0')) {
-		buf_printf(out, "%s", s->home);
+		buf_printf(out, "%s", x->situation->home);
 		value++;
 	}
 	for (const char *p = value; *p != '\0'; p++) {
-		const char *end = with_env && p[0] == '$' && p[1] == '{' ? strchr(p, '}') : NULL;
+		const char *end = x->with_env && p[0] == '$' && p[1] == '{' ? strchr(p, '}') : NULL;
 		if (end != NULL) {
-			TRY(put_env(env, p + 2, (size_t)(end - p - 2), out, why));
+			TRY(put_env(x->env, p + 2, (size_t)(end - p - 2), out, x->why));
 			p = end;
 		} else if (p[0] == '%') {
 			char letter = *++p;
-			if (letter == '\0' || strchr(allowed, letter) == NULL) {
-				buf_printf(why, "unknown key %%%c in \"%s\"\n",
+			if (letter == '\0' || strchr(x->allowed, letter) == NULL) {
+				buf_printf(x->why, "unknown key %%%c in \"%s\"\n",
 					letter != '\0' ? letter : ' ', value);
 				return E_CONFIG;
 			}
-			TRY(token(c, s, letter, out));
+			TRY(token(x->config, x->situation, letter, out));
 		} else {
 			buf_put_u8(out, (uint8_t)*p);
 		}

@@ -236,11 +236,11 @@ static err_t load_text(struct loader *ld, struct cslice text, const char *name)
 	return add_line(ld->lines, (struct cfg_line){CFG_LINE_END, file, 0, NULL, NULL});
 }
 
-err_t cfg_lines_text(struct cfg_lines *l, struct cslice text, const char *name, bool is_user,
-	const char *include_dir, const struct cfg_env *env, struct buf *why)
+err_t cfg_lines_text(struct cfg_lines *l, struct cslice text, const struct cfg_source *from,
+	const struct cfg_env *env, struct buf *why)
 {
-	struct loader ld = {l, env, why, include_dir, is_user, 0};
-	return load_text(&ld, text, name);
+	struct loader ld = {l, env, why, from->include_dir, from->is_user, 0};
+	return load_text(&ld, text, from->name);
 }
 
 err_t cfg_lines_option(struct cfg_lines *l, const char *option, struct buf *why)

@@ -96,7 +96,8 @@ static err_t client_at(struct client_config *c, const char *text, const char *ho
 	struct client_situation s = {host, "luser", "/home/u", "here.example", 1000, NULL};
 	struct cfg_lines *l;
 	assert_int_equal(cfg_lines_new(&l), OK);
-	err_t e = cfg_lines_text(l, cslice_str(text), "F", true, "/home/u/.ssh", &env, &why);
+	err_t e = cfg_lines_text(
+		l, cslice_str(text), &(struct cfg_source){"F", true, "/home/u/.ssh"}, &env, &why);
 	/* the frozen form must mean the same */
 	struct buf frozen;
 	buf_init(&frozen, (size_t)1 << 20);
@@ -115,7 +116,8 @@ static err_t server_at(struct server_config *c, const char *text, const struct s
 	struct cfg_env env = env_of(&world);
 	struct cfg_lines *l;
 	assert_int_equal(cfg_lines_new(&l), OK);
-	err_t e = cfg_lines_text(l, cslice_str(text), "F", false, "/etc/ssh", &env, &why);
+	err_t e = cfg_lines_text(
+		l, cslice_str(text), &(struct cfg_source){"F", false, "/etc/ssh"}, &env, &why);
 	if (e == OK)
 		e = server_config_eval(c, l, s, &env, &why);
 	cfg_lines_free(l);
