@@ -41,9 +41,9 @@ def call(name, *args):
         raise OSError(code, f"{name}: {os.strerror(code)}")
 
 
-def mount(source, target, kind, flags):
+def mount(source, target, kind, flags, options=None):
     call("mount", source.encode(), target.encode(), kind.encode() if kind else None,
-         ctypes.c_ulong(flags), None)
+         ctypes.c_ulong(flags), options)
 
 
 def descendants():
@@ -117,10 +117,12 @@ def make_account(tmp, leaked):
         libc.umount2(probe.encode(), 2)
         raise OSError("mounts made in a namespace show outside of it")
     password = secrets.token_hex(8)
-    home = os.path.join(tmp, "home")
+    mount("none", "/run", "tmpfs", 0, b"mode=755")
+    os.mkdir("/run/sshd", 0o755)    # the installed OpenSSH wants it
+    home = "/run/" + USER           # not below /tmp: tinysshd wants each parent closed to others
     os.mkdir(home, 0o755)
-    os.mkdir(os.path.join(home, ".ssh"), 0o700)
-    for path in (home, os.path.join(home, ".ssh")):
+    os.mkdir(home + "/.ssh", 0o700)
+    for path in (home, home + "/.ssh"):
         os.chown(path, UID, UID)
     days = int(time.time() // 86400)
     extra = {
@@ -133,8 +135,6 @@ def make_account(tmp, leaked):
         copy = os.path.join(tmp, "etc-" + name)
         write(copy, read("/etc/" + name) + line, mode)
         mount(copy, "/etc/" + name, None, MS_BIND)
-    mount("none", "/run", "tmpfs", 0)
-    os.makedirs("/run/sshd", 0o755)     # the installed OpenSSH wants it
     os.environ.update(BOWLINE_USER=USER, BOWLINE_PASSWORD=password, BOWLINE_HOME=home)
 
 

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: ISC
+"""Servers: sshd (ours or OpenSSH's), and anything else that listens, on a high port of loopback."""
+import os
+import subprocess
+from pathlib import Path
+
+from . import world
+
+
+class Server:
+    """A process that accepts connections on self.port; stop() leaves nothing of it."""
+    offers_password = True
+
+    def __init__(self, w, name):
+        self.world, self.name = w, name
+        self.dir = world.scratch(name)
+        self.port = world.free_port()
+        self.user, self.password = w.account.user, w.account.password
+        self.process = None
+        self.log_path = self.dir / "log"
+
+    def launch(self, command, env=None, cwd=None):
+        log = open(self.log_path, "ab")
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                        start_new_session=True, cwd=cwd,
+                                        env={**os.environ, **(env or {})})
+        log.close()
+        if not world.wait_until(lambda: world.can_connect(self.port) or self.process.poll() is not None, 20) \
+                or self.process.poll() is not None:
+            self.stop()
+            raise RuntimeError(f"{self.name} did not start: {' '.join(map(str, command))}\n{self.log()}")
+        return self
+
+    def log(self):
+        return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
+
+    def stop(self):
+        if self.process is not None:
+            world.end(self.process)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+
+class Sshd(Server):
+    """sshd with a configuration of its own; options are more lines for it."""
+
+    def __init__(self, w, programs, options=(), host_kinds=("ed25519",), name=None, log_level="DEBUG1"):
+        super().__init__(w, name or f"sshd-{programs.name}")
+        self.programs = programs
+        authorized = self.dir / "authorized_keys"
+        authorized.write_text("".join(w.keys.public(k) + "\n" for k in
+                                      ("ed25519", "ecdsa-256", "ecdsa-384", "ecdsa-521", "rsa-2048")))
+        authorized.chmod(0o644)
+        lines = [f"Port {self.port}", "ListenAddress 127.0.0.1", f"PidFile {self.dir}/pid",
+                 f"AuthorizedKeysFile {authorized}", "StrictModes no", f"LogLevel {log_level}",
+                 f"PasswordAuthentication {'yes' if w.account.password else 'no'}",
+                 "KbdInteractiveAuthentication no", *options,
+                 *(f"HostKey {self.host_key(k)}" for k in host_kinds)]
+        self.config = self.dir / "sshd_config"
+        self.config.write_text("\n".join(lines) + "\n")
+        self.host_publics = [w.keys.public(k, "host") for k in host_kinds]
+
+    def host_key(self, kind):
+        path = self.world.keys.path(kind, "host")
+        path.chmod(0o600)
+        return path
+
+    def start(self, *args):
+        env = {}
+        return self.launch([self.programs.sshd, "-D", "-e", "-f", str(self.config), *args], env)
+
+
+def known_hosts(server, path):
+    """Writes the server's host keys for [127.0.0.1]:port into a known_hosts file."""
+    Path(path).write_text("".join(f"[127.0.0.1]:{server.port} {' '.join(p.split()[:2])}\n"
+                                  for p in server.host_publics))
+    return path

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: ISC
+import pytest
+
+from harness import programs
+from harness.world import World
+
+
+@pytest.fixture(scope="session")
+def ours():
+    return programs.under_test()
+
+
+@pytest.fixture(scope="session")
+def theirs():
+    found = programs.installed()
+    if found is None:
+        pytest.fail("the installed OpenSSH is missing (./check installs it)")
+    return found
+
+
+@pytest.fixture(scope="session")
+def world(theirs):
+    return World.make(theirs.keygen)
