@@ -2,8 +2,9 @@
 /*
  * buf - a growing byte string with a hard limit
  *
- * For control data (KEXINIT payloads, replies, text), never on the bulk path.  Errors are sticky: after the first
- * one every put is ignored and buf_err tells.  buf_done wipes, so secrets may pass through.
+ * For control data (KEXINIT payloads, replies, text), never on the bulk path.  Errors are sticky:
+ * after the first one every put is ignored and buf_err tells.  buf_done wipes, so secrets may pass
+ * through.
  */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
@@ -27,7 +28,8 @@ void buf_put_u32(struct buf *b, uint32_t v);
 void buf_put_u64(struct buf *b, uint64_t v);
 void buf_put_string(struct buf *b, struct cslice s); /* RFC 4251 5: u32 length, bytes */
 void buf_put_cstring(struct buf *b, const char *s);
-void buf_put_mpint(struct buf *b, struct cslice magnitude); /* unsigned big-endian -> RFC 4251 mpint */
+void buf_put_mpint(
+	struct buf *b, struct cslice magnitude); /* unsigned big-endian -> RFC 4251 mpint */
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
 
 /* Room for n bytes to be filled by the caller, counted at once; NULL after an error. */

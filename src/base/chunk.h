@@ -2,17 +2,18 @@
 /*
  * chunk - bounded packet memory
  *
- * A pool hands out chunks of CHUNK_SIZE bytes, at most `budget` bytes in all; freed chunks are kept for reuse (up to
- * CHUNK_SPARE).  A span is a slice inside a chunk that may be kept: the chunk lives until its last span is dropped.
- * Small connections never need a whole chunk touched: memory is mapped, not cleared, so an idle session pays only
- * for the pages it used; chunk_pool_trim gives unused ones back.
+ * A pool hands out chunks of CHUNK_SIZE bytes, at most `budget` bytes in all; freed chunks are kept
+ * for reuse (up to CHUNK_SPARE).  A span is a slice inside a chunk that may be kept: the chunk
+ * lives until its last span is dropped. Small connections never need a whole chunk touched: memory
+ * is mapped, not cleared, so an idle session pays only for the pages it used; chunk_pool_trim gives
+ * unused ones back.
  */
 #ifndef BASE_CHUNK_H
 #define BASE_CHUNK_H
 
 #include "base/slice.h"
 
-#define CHUNK_SIZE ((size_t)1 << 20)
+#define CHUNK_SIZE  ((size_t)1 << 20)
 #define CHUNK_SPARE 4
 
 struct chunk_pool;
@@ -40,7 +41,8 @@ void chunk_pool_init(struct chunk_pool *pool, size_t budget);
 void chunk_pool_done(struct chunk_pool *pool); /* all chunks must have been dropped */
 void chunk_pool_trim(struct chunk_pool *pool); /* free the spares */
 
-/* Gives a chunk with one reference.  E_AGAIN when the budget is used up, E_MEM when the system has none. */
+/* Gives a chunk with one reference.  E_AGAIN when the budget is used up, E_MEM when the system has
+ * none. */
 MUST err_t chunk_get(struct chunk_pool *pool, struct chunk **out);
 void chunk_keep(struct chunk *c);
 void chunk_drop(struct chunk *c); /* NULL is fine */

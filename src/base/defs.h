@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MUST __attribute__((warn_unused_result))
-#define NORETURN __attribute__((noreturn))
+#define MUST               __attribute__((warn_unused_result))
+#define NORETURN           __attribute__((noreturn))
 #define PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
 
 #define ARRAY_N(a) (sizeof(a) / sizeof((a)[0]))

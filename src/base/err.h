@@ -2,15 +2,22 @@
 /*
  * err - the one error type
  *
- * A function that can fail returns err_t, is MUST, and leaves its outputs untouched on failure.  A question is
- * bool; a security question is err_t with the verdict in an enum whose zero is DENY.
+ * A function that can fail returns err_t, is MUST, and leaves its outputs untouched on failure.  A
+ * question is bool; a security question is err_t with the verdict in an enum whose zero is DENY.
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
 #include "base/defs.h"
 
-enum err_kind { ERR_KIND_OK, ERR_KIND_WAIT, ERR_KIND_USER, ERR_KIND_PEER, ERR_KIND_POLICY, ERR_KIND_LOCAL };
+enum err_kind {
+	ERR_KIND_OK,
+	ERR_KIND_WAIT,
+	ERR_KIND_USER,
+	ERR_KIND_PEER,
+	ERR_KIND_POLICY,
+	ERR_KIND_LOCAL
+};
 
 #define ERR(name, kind, disconnect, text) name,
 typedef enum err {

@@ -9,7 +9,7 @@ struct list {
 	struct list *next, *prev;
 };
 
-#define LIST_ENTRY(node, type, member) ((type *)(void *)((char *)(node) - offsetof(type, member)))
+#define LIST_ENTRY(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
 static inline void list_init(struct list *l)
 {
@@ -38,6 +38,7 @@ static inline void list_remove(struct list *node)
 
 /* Safe against removal of `at` in the body when tmp is used. */
 #define list_each(at, tmp, head)                                                                   \
-	for (struct list *at = (head)->next, *tmp = at->next; at != (head); at = tmp, tmp = at->next)
+	for (struct list *at = (head)->next, *tmp = at->next; at != (head);                        \
+		at = tmp, tmp = at->next)
 
 #endif

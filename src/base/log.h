@@ -2,9 +2,10 @@
 /*
  * log - where words go
  *
- * The core logs at debug level only.  The sink is the one global that may change (style.md): programs set it at
- * start (os/ and app/ decide about stderr, file, syslog, or the monitor); without a sink nothing is written.
- * Levels and prefixes are OpenSSH's: `debug1: ` `debug2: ` `debug3: ` in front of debug lines.
+ * The core logs at debug level only.  The sink is the one global that may change (style.md):
+ * programs set it at start (os/ and app/ decide about stderr, file, syslog, or the monitor);
+ * without a sink nothing is written. Levels and prefixes are OpenSSH's: `debug1: ` `debug2: `
+ * `debug3: ` in front of debug lines.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H

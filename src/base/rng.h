@@ -2,8 +2,9 @@
 /*
  * rng - the only randomness that the core ever uses, injected
  *
- * os/random.h gives the real one (getrandom-seeded, fast for padding bytes, reseeded in a child); tests give
- * a fixed or seeded one.  fill never fails: an implementation that cannot deliver ends the process.
+ * os/random.h gives the real one (getrandom-seeded, fast for padding bytes, reseeded in a child);
+ * tests give a fixed or seeded one.  fill never fails: an implementation that cannot deliver ends
+ * the process.
  */
 #ifndef BASE_RNG_H
 #define BASE_RNG_H
@@ -22,7 +23,8 @@ static inline void rng_fill(struct rng *rng, void *p, size_t n)
 /* Uniform in [0, bound), bound > 0. */
 uint32_t rng_below(struct rng *rng, uint32_t bound);
 
-/* For tests, fuzzers and the simulation: a deterministic stream (splitmix64).  Never for keys in programs. */
+/* For tests, fuzzers and the simulation: a deterministic stream (splitmix64).  Never for keys in
+ * programs. */
 struct rng_seeded {
 	struct rng rng;
 	uint64_t state;

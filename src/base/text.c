@@ -13,9 +13,10 @@ void base64_encode(struct buf *out, struct cslice in)
 	for (size_t at = 0; at < in.n; at += 3) {
 		size_t n = num_min(in.n - at, 3);
 		uint32_t v = (uint32_t)in.p[at] << 16 | (n > 1 ? (uint32_t)in.p[at + 1] << 8 : 0) |
-			(n > 2 ? in.p[at + 2] : 0);
+			     (n > 2 ? in.p[at + 2] : 0);
 		char q[4] = {base64_alphabet[v >> 18 & 63], base64_alphabet[v >> 12 & 63],
-			n > 1 ? base64_alphabet[v >> 6 & 63] : '=', n > 2 ? base64_alphabet[v & 63] : '='};
+			n > 1 ? base64_alphabet[v >> 6 & 63] : '=',
+			n > 2 ? base64_alphabet[v & 63] : '='};
 		buf_put(out, q, sizeof(q));
 	}
 }
@@ -48,7 +49,10 @@ err_t base64_decode(struct buf *out, struct cslice in, bool allow_space)
 			return out->n = start, E_FORMAT;
 		bits = bits << 6 | (uint32_t)v;
 		if (++have == 4) {
-			buf_put(out, (uint8_t[3]){(uint8_t)(bits >> 16), (uint8_t)(bits >> 8), (uint8_t)bits}, 3);
+			buf_put(out,
+				(uint8_t[3]){
+					(uint8_t)(bits >> 16), (uint8_t)(bits >> 8), (uint8_t)bits},
+				3);
 			have = 0;
 			bits = 0;
 		}
@@ -131,7 +135,10 @@ enum pattern_verdict glob_match_list(struct cslice patterns, struct cslice text)
 static size_t utf8_len(struct cslice s)
 {
 	uint8_t c = s.p[0];
-	size_t n = c >= 0xf0 && c < 0xf5 ? 4 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xc2 && c < 0xe0 ? 2 : 0;
+	size_t n = c >= 0xf0 && c < 0xf5   ? 4
+		   : c >= 0xe0 && c < 0xf0 ? 3
+		   : c >= 0xc2 && c < 0xe0 ? 2
+					   : 0;
 	if (n == 0 || s.n < n)
 		return 0;
 	uint32_t v = c & (0xffu >> (n + 1));
@@ -143,7 +150,7 @@ static size_t utf8_len(struct cslice s)
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
 	bool bad = v < least[n] || v > 0x10ffff || (v >= 0xd800 && v <= 0xdfff);
 	bool control = v < 0xa0 || v == 0x200e || v == 0x200f || (v >= 0x2028 && v <= 0x202e) ||
-		(v >= 0x2066 && v <= 0x2069) || v == 0xfeff; /* C1 and direction overrides */
+		       (v >= 0x2066 && v <= 0x2069) || v == 0xfeff; /* C1 and direction overrides */
 	return bad || control ? 0 : n;
 }
 
@@ -235,7 +242,8 @@ err_t text_u64(struct cslice s, uint64_t *out)
 	for (size_t i = 0; i < s.n; i++) {
 		if (s.p[i] < '0' || s.p[i] > '9')
 			return E_FORMAT;
-		if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t)(s.p[i] - '0'), &v))
+		if (__builtin_mul_overflow(v, 10, &v) ||
+			__builtin_add_overflow(v, (uint64_t)(s.p[i] - '0'), &v))
 			return E_LIMIT;
 	}
 	*out = v;
