@@ -17,8 +17,12 @@
 
 struct kex;
 
-/* rng is borrowed for the life of the object.  p, g: only for KEX_DHGEX (magnitudes), else empty. */
-MUST err_t kex_new(struct kex **out, const struct alg_kex *row, struct rng *rng, struct cslice p, struct cslice g,
+struct kex_group {
+	struct cslice p, g; /* magnitudes */
+};
+
+/* rng is borrowed for the life of the object.  group: only for KEX_DHGEX, else NULL.  want_bits: kex_dh_want_bits. */
+MUST err_t kex_new(struct kex **out, const struct alg_kex *row, struct rng *rng, const struct kex_group *group,
 	size_t want_bits);
 void kex_free(struct kex *k); /* wipes */
 bool kex_is_mpint(const struct kex *k);

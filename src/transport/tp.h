@@ -46,6 +46,7 @@ struct tp_env { /* all that the engine may ever ask of the world, injected; borr
 	const char *version;           /* "SSH-2.0-Bowline_0.1" without CR LF */
 	const struct tp_hostkey *hostkeys;
 	size_t hostkeys_n;
+	const char *sig_algs;          /* server: what server-sig-algs tells; NULL = the default list */
 	bool use_fast;                 /* libipsec-mb allowed at once (server: zygote has it ready) */
 	bool lazy_fast;                /* switch to it after 256 KiB (client) */
 	bool wait_version;             /* second try: KEXINIT only after the peer's version is known */
@@ -87,7 +88,9 @@ struct tp_event {
 	uint32_t min, want, max; /* ASK_GROUP, bits */
 	bool first;
 };
+/* While a reservation or a question is open nothing is read and the answer is TP_EV_NONE. */
 MUST err_t tp_poll(struct tp *tp, struct tp_event *ev);
+/* Returns the sticky error: E_HOSTKEY after a no, E_PHASE (not sticky) for a question that is not out. */
 MUST err_t tp_answer(struct tp *tp, uint32_t ask, err_t verdict, struct cslice data);
 
 /* ---- messages out: write the body inside the packet; commit pads and seals it in place ---- */
@@ -100,17 +103,19 @@ MUST err_t tp_reserve(struct tp *tp, uint8_t msg, size_t want, struct slice *bod
 MUST err_t tp_commit(struct tp *tp, size_t used);
 void tp_cancel(struct tp *tp);
 
-/* Several packets of one kind laid out one behind the other, for bulk: each body = head_n bytes + up to data_max data. */
+/* Several packets of one kind laid out one behind the other, for bulk: each body = head_n bytes + up to data_max data.
+ * The caller sets head_n, data_max and want (data bytes wished in all); v is filled.  Errors as tp_reserve. */
 #define TP_BULK_MAX 8
 struct tp_bulk {
-	uint32_t n;
+	size_t head_n, data_max, want;
+	uint32_t n; /* packets; 1 when compression is on */
 	struct {
 		uint8_t *head;
 		uint8_t *data;
 		size_t data_n; /* room */
 	} v[TP_BULK_MAX];
 };
-MUST err_t tp_reserve_bulk(struct tp *tp, uint8_t msg, size_t head_n, size_t data_max, size_t want, struct tp_bulk *out);
+MUST err_t tp_reserve_bulk(struct tp *tp, uint8_t msg, struct tp_bulk *bulk);
 /* used: data bytes filled, in order over v[]; heads of the used packets are written by the caller before.  Seals them together. */
 MUST err_t tp_commit_bulk(struct tp *tp, size_t used);
 
@@ -132,7 +137,8 @@ MUST err_t tp_tick(struct tp *tp, uint64_t now_us);
 void tp_set_open(struct tp *tp);                       /* logged in: phase OPEN, delayed compression starts after the next
 							   packet (server: after SUCCESS was committed; client: on its receipt) */
 MUST err_t tp_rekey(struct tp *tp);                    /* start one now; OK when one is under way */
-MUST err_t tp_disconnect(struct tp *tp, uint32_t reason, const char *text); /* afterwards only tp_ready/tp_sent work */
+MUST err_t tp_disconnect(struct tp *tp, uint32_t reason, const char *text); /* afterwards only
+									       tp_ready/tp_sent work: E_CANCELLED */
 void tp_fail(struct tp *tp, err_t e);                  /* the layer above found a fault: sticky, DISCONNECT is queued */
 err_t tp_error(const struct tp *tp);                   /* the sticky one, or OK */
 void tp_raise_max_packet(struct tp *tp, uint32_t max);
