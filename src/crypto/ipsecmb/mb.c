@@ -59,6 +59,11 @@ static bool has(uint64_t features)
 	return m != NULL && (m->features & features) == features;
 }
 
+bool mb_has_started(void)
+{
+	return atomic_load(&manager) != NULL;
+}
+
 bool mb_runs(void)
 {
 	return mb_manager() != NULL;

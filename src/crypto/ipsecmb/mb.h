@@ -13,8 +13,9 @@
 
 #if HAVE_IPSECMB
 
-bool mb_runs(void);     /* the library could be started on this CPU */
-bool mb_has_vaes(void); /* wide AES and carry-less multiplication */
+bool mb_has_started(void); /* asks without starting it */
+bool mb_runs(void);        /* the library could be started on this CPU */
+bool mb_has_vaes(void);    /* wide AES and carry-less multiplication */
 bool mb_has_ifma(void);
 
 /* NULL when it does not run. */
@@ -28,6 +29,11 @@ struct IMB_MGR;
 struct IMB_MGR *mb_manager(void);
 
 #else
+
+static inline bool mb_has_started(void)
+{
+	return false;
+}
 
 static inline bool mb_runs(void)
 {

@@ -1,0 +1,61 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: ISC
+"""Writes pktc.json: packets sealed by AsyncSSH (and by OpenSSL and nettle beneath it), for pktc_test.c.
+
+Three packets for each cipher and MAC, one after the other in one connection's life.  The IVs stand shortly before a carry,
+so that a counter of 32 or 64 bits is found out.  Needs Debian's python3-asyncssh and libnettle8; run it by hand.
+"""
+import hashlib
+import json
+import os
+import warnings
+
+warnings.simplefilter("ignore")
+import asyncssh  # noqa: E402
+from asyncssh.encryption import get_encryption  # noqa: E402
+
+CIPHERS = [("aes128-ctr", 16, 16), ("aes192-ctr", 24, 16), ("aes256-ctr", 32, 16),
+           ("aes128-gcm@openssh.com", 16, 12), ("aes256-gcm@openssh.com", 32, 12),
+           ("chacha20-poly1305@openssh.com", 64, 0)]
+MACS = [(base + etm, size, etm != "@") for etm in ("@", "-etm@") for base, size in
+        (("hmac-sha1", 20), ("hmac-sha2-256", 32), ("hmac-sha2-512", 64), ("umac-64", 16), ("umac-128", 16))]
+SEQ = 0xfffffffe  # the sequence number turns over too
+
+
+def mac_name(name):
+    plain_hmac = name.startswith("hmac") and "-etm" not in name
+    return name[:-1] if plain_hmac else name + "openssh.com"
+
+
+def case(cipher, key_n, iv_n, mac, mac_n, outside):
+    key = bytes(range(key_n))
+    mac_key = bytes(0x80 + i for i in range(mac_n))
+    iv = (b"\x00\x11\x22\x33" + b"\xff" * (iv_n - 5) + b"\xfd") if iv_n else b""
+    engine = get_encryption(cipher.encode(), key, iv, mac.encode(), mac_key, outside)
+    block = 8 if cipher.startswith("chacha") else 16
+    packets = []
+    for i, payload_n in enumerate((1, 33, 32768)):
+        unit = payload_n + 1 + (0 if outside else 4)
+        padding_n = block - unit % block
+        padding_n += block if padding_n < 4 else 0
+        clear = bytes([padding_n]) + bytes((7 * k + i) & 255 for k in range(payload_n)) + b"\x55" * padding_n
+        head = len(clear).to_bytes(4, "big")
+        body, tag = engine.encrypt_packet((SEQ + i) & 0xffffffff, head, clear)
+        wire = body + tag
+        packet = {"clear_n": 4 + len(clear), "payload_n": payload_n}
+        if len(wire) < 200:
+            packet["wire"] = wire.hex()
+        packet["sha256"] = hashlib.sha256(wire).hexdigest()
+        packets.append(packet)
+    return {"cipher": cipher, "mac": mac, "key": key.hex(), "iv": iv.hex(), "mac_key": mac_key.hex(),
+            "packets": packets}
+
+
+cases = [case(*cipher, "" if "gcm" in cipher[0] or "chacha" in cipher[0] else mac_name(mac), mac_n, etm)
+         for cipher in CIPHERS for mac, mac_n, etm in MACS
+         if not ("gcm" in cipher[0] or "chacha" in cipher[0])]
+cases += [case(*cipher, "", 0, True) for cipher in CIPHERS if "gcm" in cipher[0] or "chacha" in cipher[0]]
+where = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pktc.json")
+with open(where, "w", encoding="ascii") as f:
+    json.dump({"made_by": "AsyncSSH " + asyncssh.__version__, "seq": SEQ, "cases": cases}, f, indent=1)
+    f.write("\n")
