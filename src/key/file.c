@@ -95,7 +95,6 @@ static err_t armour_find(struct armoured *a, struct cslice file)
 /* Base64 that only stops too early is a cut file, anything else is not base64. */
 static err_t body_decode(struct cslice text, struct buf *out)
 {
-	size_t symbols = 0;
 	bool is_clean = true;
 	err_t e = base64_decode(out, text, true);
 	if (e != E_FORMAT)
@@ -105,7 +104,6 @@ static err_t body_decode(struct cslice text, struct buf *out)
 		bool is_symbol = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
 				 (c >= '0' && c <= '9') || c == '+' || c == '/';
 		bool is_space = key_is_blank(c) || c == '\r' || c == '\n';
-		symbols += is_symbol;
 		is_clean = is_clean && (is_symbol || is_space);
 	}
 	if (is_clean)
