@@ -167,8 +167,9 @@ static err_t include_word(struct loader *ld, const char *word)
 
 static err_t include(struct loader *ld, const char *rest, const char *name, uint32_t no)
 {
-	struct cfg_words w;
+	struct cfg_words w = {.text = NULL};
 	if (cfg_words_of(&w, rest) != OK || w.n == 0) {
+		cfg_words_done(&w);
 		buf_printf(
 			ld->why, "%s line %u: no argument after keyword \"Include\"\n", name, no);
 		return E_CONFIG;

@@ -263,9 +263,10 @@ static bool is_block(const struct cfg_table *t, const char *keyword)
 static err_t block_line(
 	struct cfg_walk *w, const struct cfg_line *line, struct state *st, bool parent_active)
 {
-	struct cfg_words words;
+	struct cfg_words words = {.text = NULL};
 	bool match = false;
 	if (cfg_words_of(&words, line->rest) != OK || words.n == 0) {
+		cfg_words_done(&words);
 		cfg_complain(w, line, "no argument after keyword \"%s\"", line->keyword);
 		return E_CONFIG;
 	}

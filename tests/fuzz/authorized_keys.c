@@ -28,7 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		PROMISE(addr_match_list(in, address, NULL) <= ADDR_BAD_LIST);
 		return 0;
 	}
-	struct ak_query q = {.k = ours, .address = how & 1 ? "192.0.2.7" : NULL, .now_s = 1800000000};
+	struct ak_query q = {
+		.k = ours, .address = how & 1 ? "192.0.2.7" : NULL, .now_s = 1800000000};
 	struct ak_result r = {AK_DENY};
 	err_t e = ak_check(in, &q, &r);
 	PROMISE(e == OK || r.verdict == AK_DENY);

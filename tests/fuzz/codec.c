@@ -6,7 +6,8 @@
 
 typedef void reader_fn(struct cslice body);
 
-/* mpint and flag fields have several spellings of one value, so sizes may shrink: read again and compare the sizes. */
+/* mpint and flag fields have several spellings of one value, so sizes may shrink: read again and
+ * compare the sizes. */
 #define READER(name)                                                                               \
 	static void read_##name(struct cslice body)                                                \
 	{                                                                                          \
@@ -28,7 +29,7 @@ typedef void reader_fn(struct cslice body);
 #undef M
 BODIES(READER)
 
-#define ROW(name) read_##name,
+#define ROW(name)              read_##name,
 #define M(name, no, phase, to) ROW(name)
 static reader_fn *const readers[] = {
 #include "wire/ssh.def"

@@ -5,7 +5,8 @@
 
 static void client(const struct cfg_lines *l, const struct cfg_env *env, struct buf *why)
 {
-	struct client_situation s = {"host.example", "me", "/home/me", "here.example", 1000, "true"};
+	struct client_situation s = {
+		"host.example", "me", "/home/me", "here.example", 1000, "true"};
 	struct client_config c;
 	struct buf dump;
 	if (client_config_eval(&c, l, &s, env, why) != OK)
@@ -18,7 +19,8 @@ static void client(const struct cfg_lines *l, const struct cfg_env *env, struct 
 
 static void server(const struct cfg_lines *l, const struct cfg_env *env, struct buf *why)
 {
-	struct server_situation s = {.user = "me", .groups = "us", .address = "192.0.2.7", .local_port = 22};
+	struct server_situation s = {
+		.user = "me", .groups = "us", .address = "192.0.2.7", .local_port = 22};
 	struct server_config c;
 	struct buf dump;
 	if (server_config_eval(&c, l, &s, env, why) != OK)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* fuzz - what every target shares: the entry point's prototype and how to cut the input into parts */
+/* fuzz - what every target shares: the entry point's prototype and how to cut the input into parts
+ */
 #ifndef FUZZ_FUZZ_H
 #define FUZZ_FUZZ_H
 

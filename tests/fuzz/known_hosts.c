@@ -12,12 +12,16 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	if (crypto_init() != OK)
 		return -1;
 	return key_parse_public_line(&ours,
-		       cslice_str("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFLMrFStk6DKpyV4mAEa/S7gAUxTIsVahWr2U8UOUIQ2"), NULL) == OK
-		? 0
-		: -1;
+		       cslice_str("ssh-ed25519 "
+				  "AAAAC3NzaC1lZDI1NTE5AAAAIFLMrFStk6DKpyV4mAEa/"
+				  "S7gAUxTIsVahWr2U8UOUIQ2"),
+		       NULL) == OK
+		       ? 0
+		       : -1;
 }
 
-static void each(void *arg, uint32_t line, struct cslice text, bool is_ca, bool is_revoked, const struct key *k)
+static void each(void *arg, uint32_t line, struct cslice text, bool is_ca, bool is_revoked,
+	const struct key *k)
 {
 	(void)line;
 	(void)text;
@@ -36,7 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	size_t lines = 0;
 	err_t e = kh_check(in, "host.example", port, ours, &found);
 	PROMISE(e == OK || found.verdict == KH_NEW);
-	PROMISE(found.verdict != KH_OK || memmem(in.p, in.n, "AAAAC3NzaC1lZDI1NTE5AAAAIFLMrFSt", 32) != NULL);
+	PROMISE(found.verdict != KH_OK ||
+		memmem(in.p, in.n, "AAAAC3NzaC1lZDI1NTE5AAAAIFLMrFSt", 32) != NULL);
 	PROMISE(kh_types(in, "host.example", port, &types) == OK || types == 0);
 	(void)!kh_each(in, "host.example", port, each, &lines);
 	return 0;

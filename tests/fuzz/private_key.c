@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* private_key - private key files of every format; what is read must be written and read again as the same key */
+/* private_key - private key files of every format; what is read must be written and read again as
+ * the same key */
 #include "fuzz.h"
 #include "key/key.h"
 
@@ -10,11 +11,14 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return crypto_init() == OK ? 0 : -1;
 }
 
-/* A file may ask for billions of KDF rounds: that is the user's own time, not a fault, but it stops a fuzzer. */
+/* A file may ask for billions of KDF rounds: that is the user's own time, not a fault, but it stops
+ * a fuzzer. */
 static bool is_slow(struct cslice file)
 {
-	return memmem(file.p, file.n, "bcrypt", 6) != NULL || memmem(file.p, file.n, "YmNyeXB0", 8) != NULL ||
-	       memmem(file.p, file.n, "JjcnlwdA", 8) != NULL || memmem(file.p, file.n, "iY3J5cHQ", 8) != NULL;
+	return memmem(file.p, file.n, "bcrypt", 6) != NULL ||
+	       memmem(file.p, file.n, "YmNyeXB0", 8) != NULL ||
+	       memmem(file.p, file.n, "JjcnlwdA", 8) != NULL ||
+	       memmem(file.p, file.n, "iY3J5cHQ", 8) != NULL;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

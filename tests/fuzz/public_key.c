@@ -21,7 +21,8 @@ static void use(struct key *k, struct cslice rest)
 	buf_clear(&out);
 	PROMISE(key_fingerprint(k, HASH_SHA256, &out) == OK);
 	/* a signature that nobody made is never right */
-	PROMISE(key_verify(k, cslice_of(NULL, 0), cslice_str("something that was not signed"), rest) != OK);
+	PROMISE(key_verify(k, cslice_of(NULL, 0), cslice_str("something that was not signed"),
+			rest) != OK);
 	buf_done(&out);
 	key_free(k);
 }
