@@ -2,8 +2,9 @@
 /*
  * codec - the only way to read and write a peer's bytes (RFC 4251 5)
  *
- * A reader borrows, never copies; its `bad` flag is sticky: after a short or malformed field every get gives zeros and
- * empty slices, so one check at the end (rd_end) is enough.  A writer fills given room and has the same flag.
+ * A reader borrows, never copies; its `bad` flag is sticky: after a short or malformed field every
+ * get gives zeros and empty slices, so one check at the end (rd_end) is enough.  A writer fills
+ * given room and has the same flag.
  */
 #ifndef WIRE_CODEC_H
 #define WIRE_CODEC_H
@@ -72,7 +73,8 @@ static inline struct cslice rd_rest(struct rd *r)
 struct cslice rd_names(struct rd *r);
 /* Text that goes to people or becomes a C string: no NUL byte. */
 struct cslice rd_text(struct rd *r);
-/* Non-negative mpint as a magnitude without leading zeros; negative or longer than 2,049 bytes is bad. */
+/* Non-negative mpint as a magnitude without leading zeros; negative or longer than 2,049 bytes is
+ * bad. */
 struct cslice rd_mpint(struct rd *r);
 
 /* OK when nothing was bad and nothing is left: E_FORMAT, E_TRAILING. */
@@ -84,7 +86,7 @@ static inline MUST err_t rd_end(const struct rd *r)
 }
 
 struct wr {
-	uint8_t *p;   /* start of the room */
+	uint8_t *p;    /* start of the room */
 	size_t n, cap; /* written, room */
 	bool bad;
 };

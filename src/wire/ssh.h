@@ -2,8 +2,9 @@
 /*
  * ssh - structs, readers, writers and the phase table of every SSH message, from ssh.def
  *
- * For a message `x`: enum SSH_MSG_x, struct ssh_x, ssh_get_x(body, &out) (body: what follows the message number; borrows),
- * ssh_size_x(&in) and ssh_put_x(&wr, &in) (both without the message number).  The same for the bodies.
+ * For a message `x`: enum SSH_MSG_x, struct ssh_x, ssh_get_x(body, &out) (body: what follows the
+ * message number; borrows), ssh_size_x(&in) and ssh_put_x(&wr, &in) (both without the message
+ * number).  The same for the bodies.
  */
 #ifndef WIRE_SSH_H
 #define WIRE_SSH_H
@@ -17,16 +18,16 @@ enum ssh_msg {
 };
 #undef M
 
-#define SSH_C_u8 uint8_t
-#define SSH_C_u32 uint32_t
-#define SSH_C_u64 uint64_t
-#define SSH_C_flag bool
-#define SSH_C_str struct cslice
-#define SSH_C_text struct cslice
-#define SSH_C_names struct cslice
-#define SSH_C_mpint struct cslice
-#define SSH_C_rest struct cslice
-#define SSH_C_raw16 struct cslice
+#define SSH_C_u8     uint8_t
+#define SSH_C_u32    uint32_t
+#define SSH_C_u64    uint64_t
+#define SSH_C_flag   bool
+#define SSH_C_str    struct cslice
+#define SSH_C_text   struct cslice
+#define SSH_C_names  struct cslice
+#define SSH_C_mpint  struct cslice
+#define SSH_C_rest   struct cslice
+#define SSH_C_raw16  struct cslice
 #define SSH_C_secret struct cslice
 
 #define SSH_FIELD(kind, name) SSH_C_##kind name;
