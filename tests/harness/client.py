@@ -88,11 +88,12 @@ class Ssh:
     def __init__(self, w, programs):
         self.world, self.programs, self.name = w, programs, programs.name
 
-    def command(self, server, options=(), auth="key", kind="ed25519", pty=False):
+    def command(self, server, options=(), auth="key", kind="ed25519", pty=False, debug=True):
         folder = world.scratch("ssh")
         known = servers.known_hosts(server, folder / "known_hosts")
         log = folder / "log"
-        command = [self.programs.ssh, "-F", "none", "-p", str(server.port), "-l", server.user, "-v", "-E", str(log)]
+        command = [self.programs.ssh, "-F", "none", "-p", str(server.port), "-l", server.user]
+        command += ["-v", "-E", str(log)] if debug else []
         options = [f"UserKnownHostsFile={known}", "GlobalKnownHostsFile=none", "StrictHostKeyChecking=yes",
                    "IdentitiesOnly=yes", *options]
         if auth == "key":
@@ -102,7 +103,9 @@ class Ssh:
             options += ["PreferredAuthentications=password", "PubkeyAuthentication=no", "NumberOfPasswordPrompts=1"]
         for option in options:
             command += ["-o", option]
-        return [*command, *(["-tt"] if pty else []), "127.0.0.1"], log, folder
+        if server.link:
+            command = [*server.link.prefix("client"), *command]
+        return [*command, *(["-tt"] if pty else []), server.host], log, folder
 
     def run(self, server, remote, stdin=None, auth="key", pty=False, rekey=None, options=(), kind="ed25519",
             timeout=120, out=None):

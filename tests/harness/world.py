@@ -122,12 +122,12 @@ class World:
     payload_hash: str
 
     @classmethod
-    def make(cls, keygen):
+    def make(cls, keygen, payload_mib=PAYLOAD >> 20):
         tmp = scratch("world")
         (tmp / "keys").mkdir(mode=0o755)
         payload = tmp / "payload"
         with open(payload, "wb") as f:
-            for _ in range(PAYLOAD >> 20):
+            for _ in range(payload_mib):
                 f.write(os.urandom(1 << 20))
         payload.chmod(0o644)
         who = account()

@@ -100,14 +100,14 @@ class GoServer(ScriptServer):
 
 
 class DropbearServer(server.Server):
-    def __init__(self, w, rekey=0):
-        super().__init__(w, "dropbear")
+    def __init__(self, w, rekey=0, link=None):
+        super().__init__(w, "dropbear", link)
         self.key = self.dir / "host"
         text = made([find("dropbearkey"), "-t", "ed25519", "-f", self.key])
         self.host_publics = [next(line for line in text.splitlines() if line.startswith("ssh-ed25519"))]
 
     def start(self):
-        return self.launch([find("dropbear"), "-F", "-E", "-p", f"127.0.0.1:{self.port}", "-r", str(self.key),
+        return self.launch([find("dropbear"), "-F", "-E", "-p", f"{self.host}:{self.port}", "-r", str(self.key),
                             "-P", str(self.dir / "pid")])
 
 
