@@ -16,11 +16,11 @@
 #define ROUNDS     24
 #define ROUNDS_MAX 65536u /* a file must not make its reader work for ever */
 #define BLOCK_NONE 8
-#define GCM_TAG    16
-#define KEY_IV_MAX (32 + 16)
+#define TAG_MAX    16
+#define KEY_IV_MAX 64
 #define COLUMNS    70
 
-enum mode { MODE_NONE, MODE_CIPHER, MODE_GCM };
+enum mode { MODE_NONE, MODE_CIPHER, MODE_GCM, MODE_CHACHAPOLY };
 
 /* clang-format off */
 static const struct file_cipher {
@@ -29,17 +29,18 @@ static const struct file_cipher {
 	enum cipher_id id;
 	size_t key, iv, block, tag;
 } ciphers[] = {
-	/* name                    mode         id                 key  iv  block       tag     */
-	{"none",                   MODE_NONE,   CIPHER_ID_N,       0,   0,  BLOCK_NONE, 0},
-	{"aes256-ctr",             MODE_CIPHER, CIPHER_AES256_CTR, 32,  16, 16,         0},
-	{"aes192-ctr",             MODE_CIPHER, CIPHER_AES192_CTR, 24,  16, 16,         0},
-	{"aes128-ctr",             MODE_CIPHER, CIPHER_AES128_CTR, 16,  16, 16,         0},
-	{"aes256-cbc",             MODE_CIPHER, CIPHER_AES256_CBC, 32,  16, 16,         0},
-	{"aes192-cbc",             MODE_CIPHER, CIPHER_AES192_CBC, 24,  16, 16,         0},
-	{"aes128-cbc",             MODE_CIPHER, CIPHER_AES128_CBC, 16,  16, 16,         0},
-	{"3des-cbc",               MODE_CIPHER, CIPHER_3DES_CBC,   24,  8,  8,          0},
-	{"aes256-gcm@openssh.com", MODE_GCM,    CIPHER_ID_N,       32,  12, 16,         GCM_TAG},
-	{"aes128-gcm@openssh.com", MODE_GCM,    CIPHER_ID_N,       16,  12, 16,         GCM_TAG},
+	/* name                          mode             id                 key  iv  block       tag     */
+	{"none",                          MODE_NONE,       CIPHER_ID_N,       0,   0,  BLOCK_NONE, 0},
+	{"aes256-ctr",                    MODE_CIPHER,     CIPHER_AES256_CTR, 32,  16, 16,         0},
+	{"aes192-ctr",                    MODE_CIPHER,     CIPHER_AES192_CTR, 24,  16, 16,         0},
+	{"aes128-ctr",                    MODE_CIPHER,     CIPHER_AES128_CTR, 16,  16, 16,         0},
+	{"aes256-cbc",                    MODE_CIPHER,     CIPHER_AES256_CBC, 32,  16, 16,         0},
+	{"aes192-cbc",                    MODE_CIPHER,     CIPHER_AES192_CBC, 24,  16, 16,         0},
+	{"aes128-cbc",                    MODE_CIPHER,     CIPHER_AES128_CBC, 16,  16, 16,         0},
+	{"3des-cbc",                      MODE_CIPHER,     CIPHER_3DES_CBC,   24,  8,  8,          0},
+	{"aes256-gcm@openssh.com",        MODE_GCM,        CIPHER_ID_N,       32,  12, 16,         TAG_MAX},
+	{"aes128-gcm@openssh.com",        MODE_GCM,        CIPHER_ID_N,       16,  12, 16,         TAG_MAX},
+	{"chacha20-poly1305@openssh.com", MODE_CHACHAPOLY, CIPHER_ID_N,       64,  0,  8,          TAG_MAX},
 };
 /* clang-format on */
 
@@ -56,26 +57,57 @@ bool key_write_cipher_known(const char *name)
 	return cipher_find(cslice_str(name)) != NULL;
 }
 
+/* The packet protection without a length field: block 0 of nonce 0 keys the tag, the data starts at
+ * block 1. */
+static err_t chachapoly(const uint8_t *key, struct slice data, uint8_t *tag, bool encrypt)
+{
+	static const uint8_t nonce[8] = {0};
+	uint8_t tag_key[32] = {0}, made[TAG_MAX];
+	struct chacha *c = NULL;
+	struct poly1305 *p = NULL;
+	err_t e = chacha_new(&c, key);
+	if (e == OK)
+		e = poly1305_new(&p);
+	if (e == OK)
+		e = chacha_crypt(c, nonce, 0, tag_key, sizeof(tag_key));
+	if (e == OK && encrypt)
+		e = chacha_crypt(c, nonce, 1, data.p, data.n);
+	if (e == OK)
+		e = poly1305_tag(p, tag_key, slice_const(data), encrypt ? tag : made);
+	if (e == OK && !encrypt)
+		e = ct_eq(made, tag, TAG_MAX) ? chacha_crypt(c, nonce, 1, data.p, data.n) : E_MAC;
+	wipe(tag_key, sizeof(tag_key));
+	poly1305_free(p);
+	chacha_free(c);
+	return e;
+}
+
+static err_t gcm(struct cslice key, struct cslice iv, struct slice data, uint8_t *tag, bool encrypt)
+{
+	const struct cslice none = {NULL, 0};
+	struct gcm *g = NULL;
+	TRY(gcm_new(&g, key));
+	err_t e = encrypt ? gcm_seal(g, iv.p, none, data, tag)
+			  : gcm_open(g, iv.p, none, data, tag);
+	gcm_free(g);
+	return e;
+}
+
 /* key_iv: the KDF's output, key then IV.  data is changed in place; tag is checked or filled. */
-static err_t crypt(const struct file_cipher *c, const uint8_t *key_iv, struct slice data,
+static err_t crypt_section(const struct file_cipher *c, const uint8_t *key_iv, struct slice data,
 	uint8_t *tag, bool encrypt)
 {
-	struct cslice key = {key_iv, c->key}, iv = {key_iv + c->key, c->iv}, none = {NULL, 0};
+	struct cslice key = {key_iv, c->key}, iv = {key_iv + c->key, c->iv};
 	struct cipher *ctx = NULL;
-	struct gcm *g = NULL;
-	err_t e = OK;
-	if (c->mode == MODE_CIPHER) {
-		e = cipher_new(&ctx, c->id, key, iv, encrypt);
-		if (e == OK)
-			e = cipher_crypt(ctx, data.p, data.p, data.n);
-		cipher_free(ctx);
-	} else if (c->mode == MODE_GCM) {
-		e = gcm_new(&g, key);
-		if (e == OK)
-			e = encrypt ? gcm_seal(g, iv.p, none, data, tag)
-				    : gcm_open(g, iv.p, none, data, tag);
-		gcm_free(g);
-	}
+	if (c->mode == MODE_NONE)
+		return OK;
+	if (c->mode == MODE_GCM)
+		return gcm(key, iv, data, tag, encrypt);
+	if (c->mode == MODE_CHACHAPOLY)
+		return chachapoly(key.p, data, tag, encrypt);
+	TRY(cipher_new(&ctx, c->id, key, iv, encrypt));
+	err_t e = cipher_crypt(ctx, data.p, data.p, data.n);
+	cipher_free(ctx);
 	return e;
 }
 
@@ -171,7 +203,7 @@ err_t key_v1_read(
 	struct key **out, struct cslice body, struct cslice passphrase, struct buf *comment)
 {
 	struct v1 v;
-	uint8_t key_iv[KEY_IV_MAX], tag[GCM_TAG] = {0};
+	uint8_t key_iv[KEY_IV_MAX], tag[TAG_MAX] = {0};
 	enum key_type t;
 	struct buf clear;
 	TRY(header_read(&v, body));
@@ -185,7 +217,7 @@ err_t key_v1_read(
 	if (e == OK)
 		e = key_copy_exact(tag, v.cipher->tag, v.tag);
 	if (e == OK)
-		e = crypt(v.cipher, key_iv, (struct slice){clear.p, clear.n}, tag, false);
+		e = crypt_section(v.cipher, key_iv, (struct slice){clear.p, clear.n}, tag, false);
 	if (e == E_MAC)
 		e = E_PASSPHRASE;
 	if (e == OK)
@@ -227,7 +259,7 @@ static err_t body_write(const struct key *k, const char *comment, struct cslice 
 	struct v1 *v, uint32_t rounds, struct rng *rng, struct buf *body)
 {
 	struct buf options, pub, section;
-	uint8_t salt[SALT_BYTES], key_iv[KEY_IV_MAX], tag[GCM_TAG];
+	uint8_t salt[SALT_BYTES], key_iv[KEY_IV_MAX], tag[TAG_MAX];
 	bool is_plain = v->cipher->mode == MODE_NONE;
 	buf_init(&options, 64);
 	buf_init(&pub, KEY_BLOB_MAX);
@@ -246,7 +278,8 @@ static err_t body_write(const struct key *k, const char *comment, struct cslice 
 	if (e == OK)
 		e = derive(v, passphrase, key_iv);
 	if (e == OK)
-		e = crypt(v->cipher, key_iv, (struct slice){section.p, section.n}, tag, true);
+		e = crypt_section(
+			v->cipher, key_iv, (struct slice){section.p, section.n}, tag, true);
 	if (e == OK) {
 		buf_put(body, MAGIC, sizeof(MAGIC));
 		buf_put_cstring(body, v->cipher->name);
