@@ -14,7 +14,6 @@
 #define MAGIC      "openssh-key-v1" /* with its NUL */
 #define SALT_BYTES 16
 #define ROUNDS     24
-#define ROUNDS_MAX 65536u /* a file must not make its reader work for ever */
 #define BLOCK_NONE 8
 #define TAG_MAX    16
 #define KEY_IV_MAX 64
@@ -87,8 +86,7 @@ static err_t gcm(struct cslice key, struct cslice iv, struct slice data, uint8_t
 	const struct cslice none = {NULL, 0};
 	struct gcm *g = NULL;
 	TRY(gcm_new(&g, key));
-	err_t e = encrypt ? gcm_seal(g, iv.p, none, data, tag)
-			  : gcm_open(g, iv.p, none, data, tag);
+	err_t e = encrypt ? gcm_seal(g, iv.p, none, data, tag) : gcm_open(g, iv.p, none, data, tag);
 	gcm_free(g);
 	return e;
 }
@@ -157,7 +155,7 @@ static err_t derive(const struct v1 *v, struct cslice passphrase, uint8_t key_iv
 	struct rd r = rd_of(v->kdf_options);
 	struct cslice salt = rd_str(&r);
 	uint32_t rounds = rd_u32(&r);
-	if (rd_end(&r) != OK || salt.n == 0 || rounds == 0 || rounds > ROUNDS_MAX)
+	if (rd_end(&r) != OK || salt.n == 0 || rounds == 0 || rounds > KEY_ROUNDS_MAX)
 		return E_KEY_FORMAT;
 	if (passphrase.n == 0)
 		return E_PASSPHRASE;
@@ -320,7 +318,7 @@ err_t key_write_private(const struct key *k, const char *comment, struct cslice 
 		return E_KEY_PUBLIC;
 	if (v.cipher == NULL || (passphrase.n > 0 && v.cipher->mode == MODE_NONE))
 		return E_NAME;
-	if (rounds > ROUNDS_MAX)
+	if (rounds > KEY_ROUNDS_MAX)
 		return E_LIMIT;
 	buf_init(&body, KEY_FILE_MAX);
 	buf_init(&text, KEY_FILE_MAX);

@@ -70,6 +70,7 @@ MUST err_t key_read_private(struct key **out, struct cslice file, struct cslice 
 MUST err_t key_read_private_public(struct key **out, struct cslice file, struct buf *comment);
 /* May the name be a cipher of a key file (ssh-keygen -Z)? */
 bool key_write_cipher_known(const char *name);
+#define KEY_ROUNDS_MAX 65536u /* more are neither written nor read: a file must not make its reader work for ever */
 struct key_write_opts {
 	const char *cipher; /* NULL = aes256-ctr; "none" when passphrase is empty */
 	uint32_t rounds;    /* bcrypt, 0 = 24 */

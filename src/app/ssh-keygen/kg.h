@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: ISC */
+/* kg - what the modes of ssh-keygen share */
+#ifndef APP_SSH_KEYGEN_KG_H
+#define APP_SSH_KEYGEN_KG_H
+
+#include "app/common/keyfile.h"
+#include "base/text.h"
+#include "key/key.h"
+#include "os/random.h"
+
+/* Exit states (compat 2.6): fatal errors are 255, refused questions and failed writes 1. */
+enum { KG_OK = 0, KG_FAILED = 1, KG_USAGE = 1, KG_FATAL = 255 };
+
+#define KG_LINE_MAX 8192
+
+struct kg_options {
+#define FLAG_set                                  bool
+#define FLAG_text                                 const char *
+#define FLAG(letter, kind, field, argument, text) FLAG_##kind field;
+#include "app/ssh-keygen/flags.def"
+#undef FLAG
+#undef FLAG_text
+#undef FLAG_set
+	/* what the values mean */
+	enum hash_id hash_id; /* of -E; hash is NULL when not given */
+	struct key_write_opts write;
+	char *path_buf; /* owned: a path that was asked for or made up */
+};
+
+/* Prints "text\n" to stderr and gives state, for `return`. */
+int kg_say(int state, const char *fmt, ...) PRINTF(2, 3);
+
+/* ---- questions (ask.c)
+ * ---------------------------------------------------------------------------------------- */
+/* A line from standard input behind a prompt on standard output; false at the end of input. */
+bool kg_ask_line(const char *prompt, struct buf *line);
+/* A passphrase from the terminal (no echo), else SSH_ASKPASS, else standard input. */
+MUST err_t kg_ask_secret(const char *prompt, struct buf *answer);
+/* A new passphrase, asked twice; -N answers it.  again: ask until both are equal, else E_CANCELLED.
+ */
+MUST err_t kg_ask_new(
+	const struct kg_options *o, const char *prompt, bool again, struct buf *answer);
+/* For keyfile_load_private: -P, else the question.  arg: struct kg_old. */
+struct kg_old {
+	const char *given;      /* -P or NULL */
+	const char *prompt_fmt; /* "%s" is the path */
+};
+err_t kg_ask_old(void *arg, const char *path, uint32_t try, struct buf *passphrase);
+
+/* ---- paths
+ * ------------------------------------------------------------------------------------------------------
+ */
+/* -f, else asked for with `question` and the default identity of the type. NULL: no input (the
+ * caller ends). */
+const char *kg_identity_path(struct kg_options *o, enum key_type t, const char *question);
+/* ~/.ssh/NAME, owned; NULL without a home. */
+char *kg_home_path(const char *name);
+
+/* ---- writing a pair
+ * --------------------------------------------------------------------------------------------- */
+/* The private file (mode 0600) and, when with_public, path.pub (0644): both or none.  Says what
+ * failed. */
+struct kg_pair {
+	const struct key *k;
+	const char *path, *comment;
+	struct cslice passphrase;
+	bool with_public;
+};
+MUST err_t kg_save(const struct kg_options *o, const struct kg_pair *pair);
+/* "user@host" */
+void kg_default_comment(struct buf *out);
+
+/* ---- printing
+ * ---------------------------------------------------------------------------------------------------
+ */
+/* "BITS FP COMMENT (TYPE)", with -v the picture. */
+MUST err_t kg_print_fingerprint(
+	const struct kg_options *o, const struct key *k, struct cslice comment);
+
+/* ---- the modes: exit states
+ * ------------------------------------------------------------------------------------- */
+int kg_generate(struct kg_options *o);
+int kg_generate_host_keys(struct kg_options *o);
+int kg_change_passphrase(struct kg_options *o);
+int kg_change_comment(struct kg_options *o);
+int kg_print_public(struct kg_options *o);
+int kg_fingerprint(struct kg_options *o);
+int kg_known_hosts(struct kg_options *o);
+int kg_export(struct kg_options *o);
+int kg_import(struct kg_options *o);
+
+#endif

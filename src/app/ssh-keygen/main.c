@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: ISC */
+/* ssh-keygen - makes, changes and shows keys, and keeps known_hosts; flags.def is the list of what
+ * it takes */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "app/ssh-keygen/kg.h"
+
+static const struct flag {
+	char letter;
+	bool has_argument;
+	size_t at;
+	const char *argument, *text;
+} flags[] = {
+#define FLAG_set  false
+#define FLAG_text true
+#define FLAG(letter, kind, field, argument, text)                                                  \
+	{letter, FLAG_##kind, offsetof(struct kg_options, field), argument, text},
+#include "app/ssh-keygen/flags.def"
+#undef FLAG
+#undef FLAG_text
+#undef FLAG_set
+};
+
+static const char synopsis[] =
+	"usage: ssh-keygen [-q] [-a rounds] [-b bits] [-C comment] [-f output_keyfile]\n"
+	"                  [-N new_passphrase] [-t ecdsa | ed25519 | rsa] [-Z cipher]\n"
+	"       ssh-keygen -p [-a rounds] [-f keyfile] [-N new_passphrase]\n"
+	"                  [-P old_passphrase] [-Z cipher]\n"
+	"       ssh-keygen -c [-a rounds] [-C comment] [-f keyfile] [-P passphrase]\n"
+	"       ssh-keygen -y [-f input_keyfile] [-P passphrase]\n"
+	"       ssh-keygen -i [-f input_keyfile] [-m key_format]\n"
+	"       ssh-keygen -e [-f input_keyfile] [-m key_format]\n"
+	"       ssh-keygen -l [-v] [-E fingerprint_hash] [-f input_keyfile]\n"
+	"       ssh-keygen -B [-f input_keyfile]\n"
+	"       ssh-keygen -F hostname [-Hlv] [-f known_hosts_file]\n"
+	"       ssh-keygen -H [-f known_hosts_file]\n"
+	"       ssh-keygen -R hostname [-f known_hosts_file]\n"
+	"       ssh-keygen -A [-a rounds] [-f prefix_path]\n";
+
+static int usage(void)
+{
+	(void)fputs(synopsis, stderr);
+	for (size_t i = 0; i < ARRAY_N(flags); i++)
+		(void)fprintf(stderr, "  -%c %-11s %s\n", flags[i].letter,
+			flags[i].argument != NULL ? flags[i].argument : "", flags[i].text);
+	return KG_USAGE;
+}
+
+static const struct flag *flag_find(int letter)
+{
+	for (size_t i = 0; i < ARRAY_N(flags); i++)
+		if (flags[i].letter == letter)
+			return &flags[i];
+	return NULL;
+}
+
+/* KG_OK: go on. */
+static int parse(struct kg_options *o, int argc, char **argv)
+{
+	char letters[2 * ARRAY_N(flags) + 2], *at = letters;
+	*at++ = ':';
+	for (size_t i = 0; i < ARRAY_N(flags); i++) {
+		*at++ = flags[i].letter;
+		if (flags[i].has_argument)
+			*at++ = ':';
+	}
+	*at = '\0';
+	opterr = 0;
+	for (int c = getopt(argc, argv, letters); c != -1; c = getopt(argc, argv, letters)) {
+		const struct flag *f = flag_find(c);
+		if (f == NULL) {
+			(void)kg_say(0,
+				c == ':' ? "option requires an argument -- %c"
+					 : "unknown option -- %c",
+				optopt);
+			return usage();
+		}
+		if (f->has_argument)
+			*(const char **)(void *)((char *)o + f->at) = optarg;
+		else
+			*(bool *)((char *)o + f->at) = true;
+	}
+	if (optind < argc) {
+		(void)kg_say(0, "Too many arguments.");
+		return usage();
+	}
+	return KG_OK;
+}
+
+static int check_values(struct kg_options *o)
+{
+	o->hash_id = HASH_SHA256;
+	if (o->hash != NULL) {
+		o->hash_id = HASH_N;
+		for (enum hash_id h = HASH_MD5; h < HASH_N; h++)
+			if (ascii_eq_nocase(cslice_str(o->hash), hash_name(h)))
+				o->hash_id = h;
+		if (o->hash_id == HASH_N)
+			return kg_say(KG_FATAL, "Invalid hash algorithm \"%s\"", o->hash);
+	}
+	if (o->rounds != NULL) {
+		err_t e = text_u32(cslice_str(o->rounds), &o->write.rounds);
+		bool is_small = e == OK && o->write.rounds == 0,
+		     is_large = e == E_LIMIT || o->write.rounds > KEY_ROUNDS_MAX;
+		if (e != OK || is_small || is_large)
+			return kg_say(KG_FATAL, "Invalid number: %s (%s)", o->rounds,
+				is_small   ? "too small"
+				: is_large ? "too large"
+					   : "invalid");
+	}
+	if (o->cipher != NULL && !key_write_cipher_known(o->cipher))
+		return kg_say(KG_FATAL, "Invalid OpenSSH-format cipher '%s'", o->cipher);
+	o->write.cipher = o->cipher;
+	if (o->format != NULL && !ascii_eq_nocase(cslice_str(o->format), "RFC4716") &&
+		!ascii_eq_nocase(cslice_str(o->format), "ssh2"))
+		return kg_say(KG_FATAL, "Unsupported conversion format \"%s\"", o->format);
+	return KG_OK;
+}
+
+/* At most one of the modes; the order is OpenSSH's. */
+static int run(struct kg_options *o)
+{
+	if (o->find_host != NULL && o->remove_host != NULL)
+		return usage();
+	if (o->passphrase && o->change) {
+		(void)kg_say(0, "Can only have one of -p and -c.");
+		return usage();
+	}
+	if (o->find_host != NULL || o->remove_host != NULL || o->hash_hosts)
+		return kg_known_hosts(o);
+	if (o->list || o->babble)
+		return kg_fingerprint(o);
+	if (o->export_key)
+		return kg_export(o);
+	if (o->import_key || o->import_alias)
+		return kg_import(o);
+	if (o->passphrase)
+		return kg_change_passphrase(o);
+	if (o->change)
+		return kg_change_comment(o);
+	if (o->print_public)
+		return kg_print_public(o);
+	return o->all_hosts ? kg_generate_host_keys(o) : kg_generate(o);
+}
+
+int main(int argc, char **argv)
+{
+	struct kg_options o = {0};
+	int state = parse(&o, argc, argv);
+	if (state != KG_OK)
+		return state;
+	err_t e = crypto_init();
+	if (e != OK)
+		return kg_say(
+			KG_FATAL, "the cryptographic library does not start: %s", err_text(e));
+	state = check_values(&o);
+	if (state == KG_OK)
+		state = run(&o);
+	free(o.path_buf);
+	if (fflush(stdout) != 0 && state == KG_OK)
+		state = kg_say(KG_FATAL, "writing to standard output failed");
+	return state;
+}
