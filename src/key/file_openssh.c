@@ -253,47 +253,56 @@ static err_t section_write(
 	return buf_err(out);
 }
 
-static err_t body_write(const struct key *k, const char *comment, struct cslice passphrase,
-	struct v1 *v, uint32_t rounds, struct rng *rng, struct buf *body)
+struct parts { /* of a file that is being written */
+	struct buf options, public_blob, section;
+	uint8_t key_iv[KEY_IV_MAX], tag[TAG_MAX];
+};
+
+static err_t parts_make(
+	struct parts *p, const struct key *k, struct v1 *v, const struct key_write_opts *o)
 {
-	struct buf options, pub, section;
-	uint8_t salt[SALT_BYTES], key_iv[KEY_IV_MAX], tag[TAG_MAX];
-	bool is_plain = v->cipher->mode == MODE_NONE;
-	buf_init(&options, 64);
-	buf_init(&pub, KEY_BLOB_MAX);
-	buf_init(&section, KEY_FILE_MAX);
-	if (!is_plain) {
-		rng_fill(rng, salt, sizeof(salt));
-		buf_put_string(&options, cslice_of(salt, sizeof(salt)));
-		buf_put_u32(&options, rounds);
+	uint8_t salt[SALT_BYTES];
+	if (v->cipher->mode != MODE_NONE) {
+		rng_fill(o->rng, salt, sizeof(salt));
+		buf_put_string(&p->options, cslice_of(salt, sizeof(salt)));
+		buf_put_u32(&p->options, o->rounds != 0 ? o->rounds : ROUNDS);
 	}
-	v->kdf_options = buf_bytes(&options);
-	err_t e = buf_err(&options);
+	TRY(buf_err(&p->options));
+	v->kdf_options = buf_bytes(&p->options);
+	TRY(key_blob(k, &p->public_blob));
+	TRY(section_write(k, o->comment, v->cipher->block, o->rng, &p->section));
+	TRY(derive(v, o->passphrase, p->key_iv));
+	return crypt_section(
+		v->cipher, p->key_iv, (struct slice){p->section.p, p->section.n}, p->tag, true);
+}
+
+static void parts_put(const struct parts *p, const struct v1 *v, struct buf *body)
+{
+	buf_put(body, MAGIC, sizeof(MAGIC));
+	buf_put_cstring(body, v->cipher->name);
+	buf_put_cstring(body, v->cipher->mode == MODE_NONE ? "none" : "bcrypt");
+	buf_put_string(body, buf_bytes(&p->options));
+	buf_put_u32(body, 1);
+	buf_put_string(body, buf_bytes(&p->public_blob));
+	buf_put_string(body, buf_bytes(&p->section));
+	buf_put(body, p->tag, v->cipher->tag);
+}
+
+static err_t body_write(
+	const struct key *k, struct v1 *v, const struct key_write_opts *o, struct buf *body)
+{
+	struct parts p = {0};
+	buf_init(&p.options, 64);
+	buf_init(&p.public_blob, KEY_BLOB_MAX);
+	buf_init(&p.section, KEY_FILE_MAX);
+	err_t e = parts_make(&p, k, v, o);
 	if (e == OK)
-		e = key_blob(k, &pub);
-	if (e == OK)
-		e = section_write(k, comment, v->cipher->block, rng, &section);
-	if (e == OK)
-		e = derive(v, passphrase, key_iv);
-	if (e == OK)
-		e = crypt_section(
-			v->cipher, key_iv, (struct slice){section.p, section.n}, tag, true);
-	if (e == OK) {
-		buf_put(body, MAGIC, sizeof(MAGIC));
-		buf_put_cstring(body, v->cipher->name);
-		buf_put_cstring(body, is_plain ? "none" : "bcrypt");
-		buf_put_string(body, buf_bytes(&options));
-		buf_put_u32(body, 1);
-		buf_put_string(body, buf_bytes(&pub));
-		buf_put_string(body, buf_bytes(&section));
-		buf_put(body, tag, v->cipher->tag);
-		e = buf_err(body);
-	}
-	wipe(key_iv, sizeof(key_iv));
-	buf_done(&section);
-	buf_done(&pub);
-	buf_done(&options);
-	return e;
+		parts_put(&p, v, body);
+	buf_done(&p.section);
+	buf_done(&p.public_blob);
+	buf_done(&p.options);
+	wipe(&p, sizeof(p));
+	return e == OK ? buf_err(body) : e;
 }
 
 static void armour(struct cslice text, struct buf *out)
@@ -306,23 +315,22 @@ static void armour(struct cslice text, struct buf *out)
 	buf_printf(out, "-----END OPENSSH PRIVATE KEY-----\n");
 }
 
-err_t key_write_private(const struct key *k, const char *comment, struct cslice passphrase,
-	const struct key_write_opts *opts, struct rng *rng, struct buf *out)
+err_t key_write_private(const struct key *k, const struct key_write_opts *opts, struct buf *out)
 {
-	const char *name = opts != NULL && opts->cipher != NULL ? opts->cipher : "aes256-ctr";
-	uint32_t rounds = opts != NULL && opts->rounds != 0 ? opts->rounds : ROUNDS;
-	struct v1 v = {.cipher = cipher_find(cslice_str(passphrase.n > 0 ? name : "none"))};
+	bool is_locked = opts->passphrase.n > 0;
+	const char *name = opts->cipher != NULL ? opts->cipher : "aes256-ctr";
+	struct v1 v = {.cipher = cipher_find(cslice_str(is_locked ? name : "none"))};
 	struct buf body, text;
 	size_t start = out->n;
 	if (!k->is_private)
 		return E_KEY_PUBLIC;
-	if (v.cipher == NULL || (passphrase.n > 0 && v.cipher->mode == MODE_NONE))
+	if (v.cipher == NULL || (is_locked && v.cipher->mode == MODE_NONE))
 		return E_NAME;
-	if (rounds > KEY_ROUNDS_MAX)
+	if (opts->rounds > KEY_ROUNDS_MAX)
 		return E_LIMIT;
 	buf_init(&body, KEY_FILE_MAX);
 	buf_init(&text, KEY_FILE_MAX);
-	err_t e = body_write(k, comment, passphrase, &v, rounds, rng, &body);
+	err_t e = body_write(k, &v, opts, &body);
 	if (e == OK) {
 		base64_encode(&text, buf_bytes(&body));
 		e = buf_err(&text);

@@ -72,11 +72,14 @@ MUST err_t key_read_private_public(struct key **out, struct cslice file, struct 
 bool key_write_cipher_known(const char *name);
 #define KEY_ROUNDS_MAX 65536u /* more are neither written nor read: a file must not make its reader work for ever */
 struct key_write_opts {
-	const char *cipher; /* NULL = aes256-ctr; "none" when passphrase is empty */
-	uint32_t rounds;    /* bcrypt, 0 = 24 */
+	const char *comment;      /* NULL = none */
+	struct cslice passphrase; /* empty = not encrypted */
+	const char *cipher;       /* NULL = aes256-ctr; not looked at without a passphrase */
+	uint32_t rounds;          /* bcrypt, 0 = 24 */
+	struct rng *rng;          /* salt and check words */
 };
-MUST err_t key_write_private(const struct key *k, const char *comment, struct cslice passphrase,
-	const struct key_write_opts *opts, struct rng *rng, struct buf *out);
+/* openssh-key-v1, appended. */
+MUST err_t key_write_private(const struct key *k, const struct key_write_opts *opts, struct buf *out);
 
 /* ---- who signs: file, agent, monitor, test: one face --------------------------------------------------------- */
 struct sign_req {

@@ -252,8 +252,8 @@ err_t kh_hash_name(struct cslice name, struct rng *rng, struct buf *out)
 	return buf_err(out);
 }
 
-err_t kh_line(const char *host, uint16_t port, const struct key *k, bool hashed, struct rng *rng,
-	struct buf *out)
+err_t kh_line(
+	const char *host, uint16_t port, const struct key *k, struct rng *hash_rng, struct buf *out)
 {
 	struct buf name;
 	size_t start = out->n;
@@ -263,8 +263,8 @@ err_t kh_line(const char *host, uint16_t port, const struct key *k, bool hashed,
 	buf_init(&name, NAME_MAX_);
 	kh_name(host, port, &name);
 	err_t e = buf_err(&name);
-	if (e == OK && hashed)
-		e = kh_hash_name(buf_bytes(&name), rng, out);
+	if (e == OK && hash_rng != NULL)
+		e = kh_hash_name(buf_bytes(&name), hash_rng, out);
 	else if (e == OK)
 		buf_put(out, name.p, name.n);
 	buf_put_u8(out, ' ');
@@ -290,8 +290,7 @@ static void each_step(void *arg, const struct kh_entry *entry, struct cslice blo
 	struct key *k = NULL;
 	if (key_parse_blob(&k, blob) != OK)
 		return; /* a key that may not be used */
-	each->fn(each->arg, entry->line, entry->text, entry->marker == KH_MARK_CA,
-		entry->marker == KH_MARK_REVOKED, k);
+	each->fn(each->arg, entry, k);
 	key_free(k);
 }
 

@@ -31,8 +31,9 @@ void kh_merge(struct kh_found *into, const struct kh_found *one);
 /* Types known for the host, as a bit set by enum key_type: to order HostKeyAlgorithms. */
 MUST err_t kh_types(struct cslice file, const char *host, uint16_t port, uint32_t *types);
 
-/* A new line (with '\n') for host; hashed with a fresh salt from rng when wanted. */
-MUST err_t kh_line(const char *host, uint16_t port, const struct key *k, bool hashed, struct rng *rng, struct buf *out);
+/* A new line (with '\n') for host; hashed with a fresh salt from rng, or plain when rng is NULL.  E_NAME: a name that may
+ * not be recorded (compat 5.2). */
+MUST err_t kh_line(const char *host, uint16_t port, const struct key *k, struct rng *hash_rng, struct buf *out);
 /* The name as it is looked up: "host" or "[host]:port". */
 void kh_name(const char *host, uint16_t port, struct buf *out);
 
@@ -62,7 +63,7 @@ bool kh_is_hashed(struct cslice hosts);
 MUST err_t kh_hash_name(struct cslice name, struct rng *rng, struct buf *out);
 
 /* Every line that names host (plain, pattern or hashed), in order; for -F, -R and the "other names" list. */
-typedef void kh_line_fn(void *arg, uint32_t line, struct cslice text, bool is_ca, bool is_revoked, const struct key *k);
+typedef void kh_line_fn(void *arg, const struct kh_entry *entry, const struct key *k);
 MUST err_t kh_each(struct cslice file, const char *host, uint16_t port, kh_line_fn *fn, void *arg);
 
 #endif

@@ -20,13 +20,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 		       : -1;
 }
 
-static void each(void *arg, uint32_t line, struct cslice text, bool is_ca, bool is_revoked,
-	const struct key *k)
+static void each(void *arg, const struct kh_entry *entry, const struct key *k)
 {
-	(void)line;
-	(void)text;
-	(void)is_ca;
-	(void)is_revoked;
+	(void)entry;
 	(void)k;
 	++*(size_t *)arg;
 }

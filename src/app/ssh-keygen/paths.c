@@ -63,8 +63,11 @@ static err_t stage_private(
 {
 	struct buf text;
 	buf_init(&text, KEYFILE_MAX);
-	err_t e = key_write_private(
-		pair->k, pair->comment, pair->passphrase, &o->write, os_rng(), &text);
+	struct key_write_opts opts = o->write;
+	opts.comment = pair->comment;
+	opts.passphrase = pair->passphrase;
+	opts.rng = os_rng();
+	err_t e = key_write_private(pair->k, &opts, &text);
 	if (e == OK)
 		e = keyfile_stage(s, pair->path, buf_bytes(&text), MODE_PRIVATE);
 	int saved = errno;

@@ -321,13 +321,13 @@ static void what_is_written_is_read_back(void **state)
 		struct key *k = help_private(files[f], "");
 		for (size_t c = 0; c < ARRAY_N(ciphers); c++) {
 			const char *passphrase = c == 0 ? "" : "secret";
-			struct key_write_opts opts = {ciphers[c], 1};
+			struct key_write_opts opts = {
+				"a comment", cslice_str(passphrase), ciphers[c], 1, &rng.rng};
 			struct buf text, comment;
 			struct key *again = NULL;
 			buf_init(&text, 65536);
 			buf_init(&comment, 256);
-			assert_ok(key_write_private(
-				k, "a comment", cslice_str(passphrase), &opts, &rng.rng, &text));
+			assert_ok(key_write_private(k, &opts, &text));
 			assert_ok(key_read_private(
 				&again, buf_bytes(&text), cslice_str(passphrase), &comment));
 			assert_text(&comment, "a comment");
@@ -352,16 +352,22 @@ static void refusals_to_write_leave_the_output_alone(void **state)
 	(void)state;
 	struct rng_seeded rng;
 	struct key *k = help_private("ed25519", ""), *pub = help_public("ed25519");
-	struct key_write_opts bad = {"aes256-xyz", 0}, none = {"none", 0};
+	struct key_write_opts plain = {.rng = &rng.rng}, bad = plain, none = plain,
+			      long_work = plain;
+	bad.passphrase = none.passphrase = long_work.passphrase = cslice_str("p");
+	bad.cipher = "aes256-xyz";
+	none.cipher = "none";
+	long_work.rounds = KEY_ROUNDS_MAX + 1;
 	struct buf out;
 	rng_seeded_init(&rng, 1);
 	buf_init(&out, 65536);
 	buf_put(&out, "x", 1);
-	assert_err(key_write_private(pub, "", cslice_str(""), NULL, &rng.rng, &out), E_KEY_PUBLIC);
-	assert_err(key_write_private(k, "", cslice_str("p"), &bad, &rng.rng, &out), E_NAME);
-	assert_err(key_write_private(k, "", cslice_str("p"), &none, &rng.rng, &out), E_NAME);
+	assert_err(key_write_private(pub, &plain, &out), E_KEY_PUBLIC);
+	assert_err(key_write_private(k, &bad, &out), E_NAME);
+	assert_err(key_write_private(k, &long_work, &out), E_LIMIT);
+	assert_err(key_write_private(k, &none, &out), E_NAME);
 	out.limit = 100;
-	assert_err(key_write_private(k, "", cslice_str(""), NULL, &rng.rng, &out), E_LIMIT);
+	assert_err(key_write_private(k, &plain, &out), E_LIMIT);
 	assert_int_equal(out.n, 1);
 	assert_false(key_write_cipher_known("aes256-xyz"));
 	assert_true(key_write_cipher_known("aes256-ctr"));

@@ -108,7 +108,7 @@ static struct num private_number(const struct key *k)
 	rng_seeded_init(&rng, 1);
 	buf_init(&text, 4096);
 	buf_init(&body, 4096);
-	assert_ok(key_write_private(k, "", cslice_str(""), NULL, &rng.rng, &text));
+	assert_ok(key_write_private(k, &(struct key_write_opts){.rng = &rng.rng}, &text));
 	size_t first = strlen("-----BEGIN OPENSSH PRIVATE KEY-----"),
 	       last = strlen("-----END OPENSSH PRIVATE KEY-----\n");
 	assert_ok(base64_decode(&body, cslice_of(text.p + first, text.n - first - last), true));
