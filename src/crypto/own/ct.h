@@ -25,6 +25,12 @@ static inline uint32_t ct_hide(uint32_t v)
 	return v;
 }
 
+static inline uint64_t ct_hide64(uint64_t v)
+{
+	__asm__ __volatile__("" : "+r"(v));
+	return v;
+}
+
 /* All ones when v is not 0. */
 static inline uint32_t ct_nonzero32(uint32_t v)
 {

@@ -8,7 +8,7 @@
 #ifndef CRYPTO_OWN_UMAC_POLY_H
 #define CRYPTO_OWN_UMAC_POLY_H
 
-#include "base/defs.h"
+#include "crypto/own/ct.h"
 
 #define P64_OFFSET 59                        /* 2^64 - p64 */
 #define P36        (((uint64_t)1 << 36) - 5) /* p36 */
@@ -24,10 +24,10 @@ static inline uint64_t p36_reduce(uint64_t v)
 	return less + (P36 & (0 - (less >> 63)));
 }
 
-/* All ones when a sum wrapped around, which 59 more puts right modulo p64. */
+/* 59 when a sum wrapped around, which puts it right modulo p64, else 0. */
 static inline uint64_t wrap_fix(uint64_t sum, uint64_t part)
 {
-	return P64_OFFSET & (0 - (uint64_t)(sum < part));
+	return P64_OFFSET & ct_hide64(0 - (uint64_t)(sum < part));
 }
 
 /* k * y modulo p64, not always the smallest; k < 2^57. */
@@ -57,7 +57,7 @@ static inline uint64_t poly_step(uint64_t k, uint64_t y, uint64_t m)
 {
 	uint64_t once = poly_mul(k, y);
 	uint64_t twice = poly_mul(k, poly_add(once, 0 - (uint64_t)P64_OFFSET - 1));
-	uint64_t is_high = 0 - (uint64_t)((m >> 32) == 0xffffffff);
+	uint64_t is_high = ct_hide64(0 - (uint64_t)((m >> 32) == 0xffffffff));
 
 	return poly_add(once ^ ((once ^ twice) & is_high), m - (P64_OFFSET & is_high));
 }
