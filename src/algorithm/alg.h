@@ -2,8 +2,8 @@
 /*
  * alg - the algorithm tables, the policy chosen from them, and the choice between two proposals
  *
- * A row is the only place to add an algorithm: proposals, `+a,-b,^c` lists, -Q, -G, the interop matrix and the vector
- * coverage follow from it.
+ * A row is the only place to add an algorithm: proposals, `+a,-b,^c` lists, -Q, -G, the interop
+ * matrix and the vector coverage follow from it.
  */
 #ifndef ALGORITHM_ALG_H
 #define ALGORITHM_ALG_H
@@ -25,12 +25,32 @@ enum alg_flags {
 };
 
 enum prot_id {
-	PROT_AES128_CTR, PROT_AES192_CTR, PROT_AES256_CTR, PROT_AES128_GCM, PROT_AES256_GCM, PROT_CHACHAPOLY, PROT_N
+	PROT_AES128_CTR,
+	PROT_AES192_CTR,
+	PROT_AES256_CTR,
+	PROT_AES128_GCM,
+	PROT_AES256_GCM,
+	PROT_CHACHAPOLY,
+	PROT_N
 };
-enum mac_id { MACI_NONE, MACI_HMAC_SHA1, MACI_HMAC_SHA256, MACI_HMAC_SHA512, MACI_UMAC64, MACI_UMAC128, MACI_N };
+enum mac_id {
+	MACI_NONE,
+	MACI_HMAC_SHA1,
+	MACI_HMAC_SHA256,
+	MACI_HMAC_SHA512,
+	MACI_UMAC64,
+	MACI_UMAC128,
+	MACI_N
+};
 enum comp_id { COMP_NONE, COMP_ZLIB };
 enum kex_family {
-	KEX_DH, KEX_DHGEX, KEX_ECDH, KEX_X25519, KEX_MLKEM_X25519, KEX_MLKEM_P256, KEX_SNTRUP_X25519
+	KEX_DH,
+	KEX_DHGEX,
+	KEX_ECDH,
+	KEX_X25519,
+	KEX_MLKEM_X25519,
+	KEX_MLKEM_P256,
+	KEX_SNTRUP_X25519
 };
 
 struct alg_cipher {
@@ -84,17 +104,19 @@ enum alg_kind { ALG_KEX, ALG_HOSTKEY, ALG_CIPHER, ALG_MAC, ALG_COMPRESSION, ALG_
 
 /* Appends the names of a kind in -Q order, one a line (with '\n') or comma separated. */
 void alg_names(enum alg_kind kind, bool lines, struct buf *out);
-/* Appends the default proposal of a kind, comma separated, in rank order. is_server matters for KEX. */
+/* Appends the default proposal of a kind, comma separated, in rank order. is_server matters for
+ * KEX. */
 void alg_default(enum alg_kind kind, bool is_server, struct buf *out);
 bool alg_known(enum alg_kind kind, struct cslice name);
 /*
  * alg_list_apply - a user's list (Ciphers, MACs ...) over the defaults
  *
- * spec: a plain list replaces; +list appends; -list removes (wildcards); ^list puts in front.  Patterns are allowed for
- * HOSTKEY lists.  out: appended, comma separated, no name twice.
- * E_NAME: a name is not known; *bad is set to it (borrowed from spec).
+ * spec: a plain list replaces; +list appends; -list removes (wildcards); ^list puts in front.
+ * Patterns are allowed for HOSTKEY lists.  out: appended, comma separated, no name twice. E_NAME: a
+ * name is not known; *bad is set to it (borrowed from spec).
  */
-MUST err_t alg_list_apply(enum alg_kind kind, bool is_server, struct cslice spec, struct buf *out, struct cslice *bad);
+MUST err_t alg_list_apply(enum alg_kind kind, bool is_server, struct cslice spec, struct buf *out,
+	struct cslice *bad);
 
 const struct alg_cipher *alg_cipher_find(struct cslice name);
 const struct alg_mac *alg_mac_find(struct cslice name);
@@ -102,12 +124,15 @@ const struct alg_comp *alg_comp_find(struct cslice name);
 const struct alg_kex *alg_kex_find(struct cslice name);
 const struct alg_hostkey *alg_hostkey_find(struct cslice name);
 
-/* What may be offered: comma-separated names in order of preference, resolved by config; borrowed by the engine. */
+/* What may be offered: comma-separated names in order of preference, resolved by config; borrowed
+ * by the engine. */
 struct alg_policy {
-	const char *kex, *hostkey, *cipher_c2s, *cipher_s2c, *mac_c2s, *mac_s2c, *comp_c2s, *comp_s2c;
+	const char *kex, *hostkey, *cipher_c2s, *cipher_s2c, *mac_c2s, *mac_s2c, *comp_c2s,
+		*comp_s2c;
 };
 
-/* The client's cipher order when the user set none: AES-GCM first on a CPU with AES instructions (architecture). */
+/* The client's cipher order when the user set none: AES-GCM first on a CPU with AES instructions
+ * (architecture). */
 void alg_client_cipher_default(struct buf *out);
 
 /* Outcome of a negotiation (RFC 4253 7.1), one direction each. */
@@ -125,8 +150,10 @@ struct alg_choice {
  * pktc_for - the packet protection of a cipher and a MAC
  *
  * Gives the row that fits, with the fastest implementation for this CPU and build (crypto/pick.h).
- * use_fast: may libipsec-mb be used (it is initialised on the first use; a short session does without).
+ * use_fast: may libipsec-mb be used (it is initialised on the first use; a short session does
+ * without).
  */
-const struct pktc *pktc_for(const struct alg_cipher *cipher, const struct alg_mac *mac, bool use_fast);
+const struct pktc *pktc_for(
+	const struct alg_cipher *cipher, const struct alg_mac *mac, bool use_fast);
 
 #endif

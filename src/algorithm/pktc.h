@@ -2,24 +2,28 @@
 /*
  * pktc - one packet protection: cipher and MAC joined at NEWKEYS
  *
- * The engine has no EtM / E&M / AEAD cases: it asks `peek` bytes, calls length, waits for the whole packet, calls
- * open; outwards it writes the packet and calls seal.  A packet on the wire is
+ * The engine has no EtM / E&M / AEAD cases: it asks `peek` bytes, calls length, waits for the whole
+ * packet, calls open; outwards it writes the packet and calls seal.  A packet on the wire is
  *
  *     uint32 packet_length | byte padding_length | payload | padding | tag
  *
  * pkt points at packet_length; n = 4 + packet_length; the tag stands at pkt + n.
  *
- *   block      the size that the padded part must be a multiple of (at least 8); the padded part starts at byte
- *              clear_len (4 when the length is outside: EtM and AEAD; 0 when it is inside: plain MAC)
- *   tag        bytes after the packet
- *   peek       bytes that length needs
- *   clear_len  4 when packet_length is not part of the padded/encrypted unit, else 0
- *   cost_block bytes a cipher block counts for rekeying by volume (compat 6.4: 16 AES, 8 chacha20-poly1305 and 3des)
+ *   block       the size that the padded part must be a multiple of (at least 8); the padded part
+ *               starts at byte clear_len
+ *   tag         bytes after the packet
+ *   peek        bytes that length needs; no packet is shorter
+ *   clear_len   4 when packet_length is outside of the padded unit (EtM and AEAD), 0 when it is
+ *               inside (plain MAC)
+ *   cost_block  bytes that a cipher block counts for rekeying by volume (compat 6.4: 16 for AES,
+ *               8 for chacha20-poly1305 and 3des)
  *
- * init/done: ctx has ctx_size bytes, zeroed, 64-byte aligned.  length may decrypt the first bytes into ctx-private
- * state, never into the packet; it is called exactly once a packet, before open.  It returns the length as it stands:
- * the engine checks the limits before it allocates or waits.  seal cannot fail; open gives E_MAC and leaves pkt wiped.
- * The batch forms work on several packets at once (multi-buffer); NULL = the engine loops.
+ * init/done: ctx has ctx_size bytes, zeroed, 64-byte aligned.  length may decrypt the first bytes
+ * into ctx-private state, never into the packet; it is called exactly once a packet, before open.
+ * It returns the length as it stands: the engine checks the limits before it allocates or waits.
+ * seal cannot fail: should the library ever refuse, the packet is wiped, tag and all, and the peer
+ * refuses that.  open gives E_MAC and leaves pkt wiped. The batch forms work on several packets at
+ * once (multi-buffer); NULL = the engine loops.
  *
  * Source: RFC 4253 6, RFC 5647, OpenSSH PROTOCOL (etm, chacha20-poly1305), compat 7.1.
  */
@@ -46,9 +50,11 @@ struct pktc {
 	const char *name;
 	uint32_t ctx_size;
 	uint16_t block, tag, peek, clear_len, cost_block;
-	err_t (*init)(void *ctx, enum pktc_dir dir, struct cslice key, struct cslice iv, struct cslice mac_key);
+	err_t (*init)(void *ctx, enum pktc_dir dir, struct cslice key, struct cslice iv,
+		struct cslice mac_key);
 	void (*done)(void *ctx); /* frees what init made and wipes ctx */
-	err_t (*length)(void *ctx, struct pktc_at at, const uint8_t *first, uint32_t *packet_length);
+	err_t (*length)(
+		void *ctx, struct pktc_at at, const uint8_t *first, uint32_t *packet_length);
 	void (*seal)(void *ctx, struct pktc_at at, uint8_t *pkt, size_t n);
 	err_t (*open)(void *ctx, struct pktc_at at, uint8_t *pkt, size_t n);
 	void (*seal_many)(void *ctx, const struct pktc_one *v, size_t v_n);

@@ -2,9 +2,10 @@
 /*
  * crypto - one face for every primitive
  *
- * Implementations live in libcrypto/ (default), ipsecmb/ (x86-64, bulk ciphers) and own/ (what no library of the
- * platform has); pick.h says which one runs.  All sizes are bytes.  Objects are made once a key and reused: nothing
- * here allocates per packet.  Every context is wiped by its free.  E_CRYPTO means that the library refused.
+ * Implementations live in libcrypto/ (default), ipsecmb/ (x86-64, bulk ciphers) and own/ (what no
+ * library of the platform has); pick.h says which one runs.  All sizes are bytes.  Objects are made
+ * once a key and reused: nothing here allocates per packet.  Every context is wiped by its free.
+ * E_CRYPTO means that the library refused.
  */
 #ifndef CRYPTO_CRYPTO_H
 #define CRYPTO_CRYPTO_H
@@ -13,12 +14,12 @@
 #include "base/rng.h"
 #include "base/secret.h"
 
-/* Once a process, before anything else (loads no configuration file, fetches what is used often). */
+/* Once a process, before anything else (loads no configuration file). */
 MUST err_t crypto_init(void);
 /* Text of the library's version for -V, borrowed for ever. */
 const char *crypto_version(void);
 
-/* ---- hashes ------------------------------------------------------------------------------------------------ */
+/* ---- hashes ---- */
 enum hash_id { HASH_MD5, HASH_SHA1, HASH_SHA256, HASH_SHA384, HASH_SHA512, HASH_N };
 #define HASH_MAX 64
 
@@ -39,32 +40,39 @@ MUST err_t hash_update(struct hash *h, struct cslice in);
 /* The hash so far: takes a copy, so updates may go on (exchange hash, PBKDF). */
 MUST err_t hash_peek(const struct hash *h, uint8_t *out);
 
-/* ---- HMAC: keyed once, then any number of messages ---------------------------------------------------------- */
+/* ---- HMAC: keyed once, then any number of messages ---- */
 struct hmac;
 MUST err_t hmac_new(struct hmac **out, enum hash_id id, struct cslice key);
 void hmac_free(struct hmac *h);
 /* Tag over the parts; out has hash_size bytes.  Cheap per call: the keyed state is copied. */
 MUST err_t hmac_tag(struct hmac *h, const struct cslice *parts, size_t parts_n, uint8_t *out);
 
-/* ---- UMAC (RFC 4418), own/ ---------------------------------------------------------------------------------- */
+/* ---- UMAC (RFC 4418), own/ ---- */
 struct umac;
 MUST err_t umac_new(struct umac **out, size_t tag_n /* 8 or 16 */, const uint8_t key[16]);
 void umac_free(struct umac *u);
 /* nonce: 8 bytes big-endian (the sequence number in SSH). */
-MUST err_t umac_tag(struct umac *u, const uint8_t nonce[8], const struct cslice *parts, size_t parts_n, uint8_t *out);
+MUST err_t umac_tag(struct umac *u, const uint8_t nonce[8], const struct cslice *parts,
+	size_t parts_n, uint8_t *out);
 
-/* ---- stream and block ciphers for packets, key files -------------------------------------------------------- */
+/* ---- stream and block ciphers for packets, key files ---- */
 enum cipher_id {
-	CIPHER_AES128_CTR, CIPHER_AES192_CTR, CIPHER_AES256_CTR,
-	CIPHER_AES128_CBC, CIPHER_AES192_CBC, CIPHER_AES256_CBC,
+	CIPHER_AES128_CTR,
+	CIPHER_AES192_CTR,
+	CIPHER_AES256_CTR,
+	CIPHER_AES128_CBC,
+	CIPHER_AES192_CBC,
+	CIPHER_AES256_CBC,
 	CIPHER_3DES_CBC,
 	CIPHER_ID_N
 };
 struct cipher;
 /* iv: the first counter block or CBC IV.  E_UNSUPPORTED when the library lacks it. */
-MUST err_t cipher_new(struct cipher **out, enum cipher_id id, struct cslice key, struct cslice iv, bool encrypt);
+MUST err_t cipher_new(
+	struct cipher **out, enum cipher_id id, struct cslice key, struct cslice iv, bool encrypt);
 void cipher_free(struct cipher *c);
-/* n: a multiple of the block for CBC; any for CTR.  in may equal out.  State goes on from call to call. */
+/* n: a multiple of the block for CBC; any for CTR.  in may equal out.  State goes on from call to
+ * call. */
 MUST err_t cipher_crypt(struct cipher *c, const uint8_t *in, uint8_t *out, size_t n);
 /* CTR only: set the position to `block` blocks after iv. */
 MUST err_t cipher_seek(struct cipher *c, uint64_t block);
@@ -75,21 +83,26 @@ size_t cipher_block(enum cipher_id id);
 struct gcm;
 MUST err_t gcm_new(struct gcm **out, struct cslice key /* 16 or 32 */);
 void gcm_free(struct gcm *g);
-MUST err_t gcm_seal(struct gcm *g, const uint8_t nonce[12], struct cslice aad, struct slice data, uint8_t tag[16]);
-MUST err_t gcm_open(struct gcm *g, const uint8_t nonce[12], struct cslice aad, struct slice data, const uint8_t tag[16]);
+MUST err_t gcm_seal(struct gcm *g, const uint8_t nonce[12], struct cslice aad, struct slice data,
+	uint8_t tag[16]);
+MUST err_t gcm_open(struct gcm *g, const uint8_t nonce[12], struct cslice aad, struct slice data,
+	const uint8_t tag[16]);
 
-/* ChaCha20 (original form: 64-bit nonce, 64-bit block counter), keyed once; in place from block `block` on. */
+/* ChaCha20 (original form: 64-bit nonce, 64-bit block counter), keyed once; in place from block
+ * `block` on. */
 struct chacha;
 MUST err_t chacha_new(struct chacha **out, const uint8_t key[32]);
 void chacha_free(struct chacha *c);
-MUST err_t chacha_crypt(struct chacha *c, const uint8_t nonce[8], uint64_t block, uint8_t *data, size_t n);
+MUST err_t chacha_crypt(
+	struct chacha *c, const uint8_t nonce[8], uint64_t block, uint8_t *data, size_t n);
 /* Poly1305: a new key for each message (RFC 8439 2.5). */
 struct poly1305;
 MUST err_t poly1305_new(struct poly1305 **out);
 void poly1305_free(struct poly1305 *p);
-MUST err_t poly1305_tag(struct poly1305 *p, const uint8_t key[32], struct cslice msg, uint8_t tag[16]);
+MUST err_t poly1305_tag(
+	struct poly1305 *p, const uint8_t key[32], struct cslice msg, uint8_t tag[16]);
 
-/* ---- key agreement: private values come from the injected rng ------------------------------------------------ */
+/* ---- key agreement: private values come from the injected rng ---- */
 #define X25519_SIZE 32
 MUST err_t x25519_keypair(struct rng *rng, uint8_t priv[32], uint8_t pub[32]);
 /* E_KEX_VALUE when the result is all zero (low-order point, RFC 7748 6.1). */
@@ -101,67 +114,95 @@ enum ec_curve { EC_P256, EC_P384, EC_P521, EC_CURVE_N };
 size_t ec_point_size(enum ec_curve c); /* uncompressed: 65 97 133 */
 size_t ec_field_size(enum ec_curve c); /* 32 48 66 */
 MUST err_t ecdh_keypair(enum ec_curve c, struct rng *rng, struct secret *priv, uint8_t *pub);
-/* Checks the point (on the curve, not infinity, uncompressed, exact length): E_KEX_VALUE.  shared: x, ec_field_size. */
-MUST err_t ecdh_shared(enum ec_curve c, const struct secret *priv, struct cslice peer, uint8_t *shared);
+/* Checks the point (on the curve, not infinity, uncompressed, exact length): E_KEX_VALUE.  shared:
+ * x, ec_field_size. */
+MUST err_t ecdh_shared(
+	enum ec_curve c, const struct secret *priv, struct cslice peer, uint8_t *shared);
 
-/* Finite-field Diffie-Hellman.  p, g: big-endian magnitudes.  want_bits: the strength wished; the private
- * exponent gets twice as many bits.  E_KEX_VALUE: p not odd or outside 1024..8192 bits, g not in 2..p-2. */
+/* Finite-field Diffie-Hellman.  p, g: big-endian magnitudes.  want_bits: the strength wished; the
+ * private exponent gets twice as many bits.  E_KEX_VALUE: p not odd or outside 1024..8192 bits, g
+ * not in 2..p-2. */
 struct dh;
-MUST err_t dh_new(struct dh **out, struct cslice p, struct cslice g, size_t want_bits, struct rng *rng);
+MUST err_t dh_new(
+	struct dh **out, struct cslice p, struct cslice g, size_t want_bits, struct rng *rng);
 enum dh_group { DH_GROUP1, DH_GROUP14, DH_GROUP16, DH_GROUP18 };
 MUST err_t dh_new_group(struct dh **out, enum dh_group g, size_t want_bits, struct rng *rng);
 void dh_free(struct dh *d);
 struct cslice dh_public(const struct dh *d); /* borrowed, big-endian magnitude */
 struct cslice dh_p(const struct dh *d);
 struct cslice dh_g(const struct dh *d);
-/* 1 < peer < p-1 and enough bits set, else E_KEX_VALUE.  shared: magnitude, appended to out (a secret buf). */
+/* 1 < peer < p-1 and enough bits set, else E_KEX_VALUE.  shared: magnitude, appended to out (a
+ * secret buf). */
 MUST err_t dh_shared(struct dh *d, struct cslice peer, struct buf *out);
 
 /* KEMs, own/: constant time.  Randomness is passed in so that vectors can be run. */
-#define MLKEM768_EK 1184
-#define MLKEM768_DK 2400
-#define MLKEM768_CT 1088
+#define MLKEM768_EK  1184
+#define MLKEM768_DK  2400
+#define MLKEM768_CT  1088
 #define SNTRUP761_PK 1158
 #define SNTRUP761_SK 1763
 #define SNTRUP761_CT 1039
-MUST err_t mlkem768_keypair(const uint8_t d[32], const uint8_t z[32], uint8_t ek[MLKEM768_EK], uint8_t dk[MLKEM768_DK]);
+MUST err_t mlkem768_keypair(
+	const uint8_t d[32], const uint8_t z[32], uint8_t ek[MLKEM768_EK], uint8_t dk[MLKEM768_DK]);
 /* E_KEX_VALUE when ek is not canonical (FIPS 203 7.2). */
-MUST err_t mlkem768_encaps(const uint8_t ek[MLKEM768_EK], const uint8_t m[32], uint8_t ct[MLKEM768_CT], uint8_t ss[32]);
-/* E_KEX_VALUE when the hash inside dk does not fit (FIPS 203 7.3); a wrong ct gives the implicit-rejection secret. */
-MUST err_t mlkem768_decaps(const uint8_t dk[MLKEM768_DK], const uint8_t ct[MLKEM768_CT], uint8_t ss[32]);
+MUST err_t mlkem768_encaps(const uint8_t ek[MLKEM768_EK], const uint8_t m[32],
+	uint8_t ct[MLKEM768_CT], uint8_t ss[32]);
+/* E_KEX_VALUE when the hash inside dk does not fit (FIPS 203 7.3); a wrong ct gives the
+ * implicit-rejection secret. */
+MUST err_t mlkem768_decaps(
+	const uint8_t dk[MLKEM768_DK], const uint8_t ct[MLKEM768_CT], uint8_t ss[32]);
 MUST err_t sntrup761_keypair(struct rng *rng, uint8_t pk[SNTRUP761_PK], uint8_t sk[SNTRUP761_SK]);
-MUST err_t sntrup761_encaps(struct rng *rng, const uint8_t pk[SNTRUP761_PK], uint8_t ct[SNTRUP761_CT], uint8_t ss[32]);
-MUST err_t sntrup761_decaps(const uint8_t sk[SNTRUP761_SK], const uint8_t ct[SNTRUP761_CT], uint8_t ss[32]);
+MUST err_t sntrup761_encaps(
+	struct rng *rng, const uint8_t pk[SNTRUP761_PK], uint8_t ct[SNTRUP761_CT], uint8_t ss[32]);
+MUST err_t sntrup761_decaps(
+	const uint8_t sk[SNTRUP761_SK], const uint8_t ct[SNTRUP761_CT], uint8_t ss[32]);
 
-/* ---- signatures: raw forms, key/ packs them into SSH blobs ------------------------------------------------------ */
+/* ---- signatures: raw forms, key/ packs them into SSH blobs ---- */
 MUST err_t ed25519_public(const uint8_t seed[32], uint8_t pub[32]);
 MUST err_t ed25519_sign(const uint8_t seed[32], struct cslice msg, uint8_t sig[64]);
-MUST err_t ed25519_verify(const uint8_t pub[32], struct cslice msg, const uint8_t sig[64]); /* E_SIGNATURE */
+MUST err_t ed25519_verify(
+	const uint8_t pub[32], struct cslice msg, const uint8_t sig[64]); /* E_SIGNATURE */
 
 struct pkey; /* an RSA or EC key of libcrypto, public or private */
 void pkey_free(struct pkey *k);
-MUST err_t pkey_ec_public(struct pkey **out, enum ec_curve c, struct cslice point);            /* E_KEY_FORMAT */
-MUST err_t pkey_ec_private(struct pkey **out, enum ec_curve c, struct cslice point, struct cslice d);
+MUST err_t pkey_ec_public(
+	struct pkey **out, enum ec_curve c, struct cslice point); /* E_KEY_FORMAT */
+MUST err_t pkey_ec_private(
+	struct pkey **out, enum ec_curve c, struct cslice point, struct cslice d);
 MUST err_t pkey_ec_generate(struct pkey **out, enum ec_curve c);
-MUST err_t pkey_ec_parts(const struct pkey *k, enum ec_curve *c, struct buf *point, struct buf *d /* NULL = not wanted */);
+MUST err_t pkey_ec_parts(const struct pkey *k, enum ec_curve *c, struct buf *point,
+	struct buf *d /* NULL = not wanted */);
 MUST err_t pkey_rsa_public(struct pkey **out, struct cslice n, struct cslice e);
-struct rsa_parts { struct cslice n, e, d, iqmp, p, q; }; /* magnitudes */
+struct rsa_parts {
+	struct cslice n, e, d, iqmp, p, q;
+}; /* magnitudes */
 MUST err_t pkey_rsa_private(struct pkey **out, const struct rsa_parts *parts);
 MUST err_t pkey_rsa_generate(struct pkey **out, uint32_t bits);
-MUST err_t pkey_rsa_parts(const struct pkey *k, struct buf out[6]); /* n e d iqmp p q; the last four empty if public */
+MUST err_t pkey_rsa_parts(const struct pkey *k,
+	struct buf out[6]); /* n e d iqmp p q; the last four empty if public */
 size_t pkey_bits(const struct pkey *k);
 /* ECDSA: r and s as magnitudes of ec_field_size bytes each, appended to out. */
-MUST err_t pkey_ecdsa_sign(const struct pkey *k, enum hash_id h, struct cslice msg, uint8_t *r, uint8_t *s);
-MUST err_t pkey_ecdsa_verify(const struct pkey *k, enum hash_id h, struct cslice msg, struct cslice r, struct cslice s);
+MUST err_t pkey_ecdsa_sign(
+	const struct pkey *k, enum hash_id h, struct cslice msg, uint8_t *r, uint8_t *s);
+MUST err_t pkey_ecdsa_verify(
+	const struct pkey *k, enum hash_id h, struct cslice msg, struct cslice r, struct cslice s);
 /* RSASSA-PKCS1-v1_5; sig has pkey_bits/8 (rounded up) bytes; verify refuses any other length. */
 MUST err_t pkey_rsa_sign(const struct pkey *k, enum hash_id h, struct cslice msg, struct buf *sig);
-MUST err_t pkey_rsa_verify(const struct pkey *k, enum hash_id h, struct cslice msg, struct cslice sig);
-/* PEM and PKCS#8 private keys (also encrypted).  E_PASSPHRASE on a wrong or missing one, E_KEY_TYPE when it is
- * none of RSA, Ed25519 and the three curves, E_KEY_FORMAT else.  Exactly one of the outputs is set: *k (RSA, EC), or is_ed25519 with seed. */
-struct pem_key { struct pkey *k; bool is_rsa; bool is_ed25519; uint8_t seed[32]; };
+MUST err_t pkey_rsa_verify(
+	const struct pkey *k, enum hash_id h, struct cslice msg, struct cslice sig);
+/* PEM and PKCS#8 private keys (also encrypted).  E_PASSPHRASE on a wrong or missing one, E_KEY_TYPE
+ * when it is none of RSA, Ed25519 and the three curves, E_KEY_FORMAT else.  Exactly one of the
+ * outputs is set: *k (RSA, EC), or is_ed25519 with seed. */
+struct pem_key {
+	struct pkey *k;
+	bool is_rsa;
+	bool is_ed25519;
+	uint8_t seed[32];
+};
 MUST err_t pem_private_read(struct pem_key *out, struct cslice text, struct cslice passphrase);
 
-/* ---- passwords --------------------------------------------------------------------------------------------------- */
-MUST err_t bcrypt_pbkdf(struct cslice pass, struct cslice salt, uint32_t rounds, uint8_t *key, size_t key_n); /* own/ */
+/* ---- passwords ---- */
+MUST err_t bcrypt_pbkdf(struct cslice pass, struct cslice salt, uint32_t rounds, uint8_t *key,
+	size_t key_n); /* own/ */
 
 #endif

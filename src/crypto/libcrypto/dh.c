@@ -12,8 +12,9 @@
 #define DH_P_MIN_BITS 1024
 #define DH_P_MAX_BITS 8192
 #define DH_X_MIN_BITS 512
-#define DH_ONES_MIN   4 /* a public value with fewer bits set is a sign of a broken or hostile peer \
-			 */
+#define DH_ONES_MIN                                                                                \
+	4 /* a public value with fewer bits set is a sign of a broken or hostile peer              \
+	   */
 
 struct dh {
 	BIGNUM *p, *g, *x, *p_less_1;

@@ -168,10 +168,13 @@ static void gcm_refuses_each_flipped_bit_and_wipes(void **state)
 		memset(aad, 3, sizeof(aad));
 		assert_ok(gcm_seal(
 			g, nonce, cslice_of(aad, 4), (struct slice){data, sizeof(data)}, tag));
-		uint8_t *at = bit < 128   ? tag + bit / 8
-			      : bit < 160 ? aad + bit / 8 - 16
-					  : data + bit / 8 - 20;
-		*at ^= (uint8_t)(1 << bit % 8);
+		size_t byte = bit / 8;
+		if (byte < 16)
+			tag[byte] ^= (uint8_t)(1 << bit % 8);
+		else if (byte < 20)
+			aad[byte - 16] ^= (uint8_t)(1 << bit % 8);
+		else
+			data[byte - 20] ^= (uint8_t)(1 << bit % 8);
 		assert_err(gcm_open(g, nonce, cslice_of(aad, 4), (struct slice){data, sizeof(data)},
 				   tag),
 			E_MAC);
