@@ -49,8 +49,7 @@ err_t pkey_ec_public(struct pkey **out, enum ec_curve c, struct cslice point)
 	return lib_pkey_wrap(out, k, &(struct pkey){.curve = c});
 }
 
-/* The private number is in range and belongs to the point. */
-static bool is_pair(EVP_PKEY *k)
+bool lib_ec_is_pair(EVP_PKEY *k)
 {
 	EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new(k, NULL);
 	bool yes = ctx != NULL && EVP_PKEY_private_check(ctx) == 1 &&
@@ -66,7 +65,7 @@ err_t pkey_ec_private(struct pkey **out, enum ec_curve c, struct cslice point, s
 	BIGNUM *number = lib_bn(d);
 	EVP_PKEY *k = number != NULL ? from_numbers(c, point, number) : NULL;
 	BN_clear_free(number);
-	if (k == NULL || !is_pair(k)) {
+	if (k == NULL || !lib_ec_is_pair(k)) {
 		EVP_PKEY_free(k);
 		return lib_fail(E_KEY_FORMAT);
 	}

@@ -57,6 +57,9 @@ MUST err_t lib_pkey_wrap(struct pkey **out, EVP_PKEY *k, const struct pkey *as);
 /* Takes k, finds out what it is.  E_KEY_TYPE: neither RSA nor one of the three curves. */
 MUST err_t lib_pkey_adopt(struct pkey **out, EVP_PKEY *k, bool is_private);
 
+/* The private number of an EC key is in range and belongs to its point. */
+bool lib_ec_is_pair(EVP_PKEY *k);
+
 /* EVP_DigestSign and EVP_DigestVerify in one call; md NULL for Ed25519.  verify: OK or E_SIGNATURE.
  */
 MUST err_t lib_sign(EVP_PKEY *k, const char *md, struct cslice msg, uint8_t *sig, size_t *sig_n);

@@ -51,6 +51,10 @@ err_t pem_private_read(struct pem_key *out, struct cslice text, struct cslice pa
 		return take_ed25519(out, k);
 	struct pkey *key = NULL;
 	TRY(lib_pkey_adopt(&key, k, true));
+	if (!key->is_rsa && !lib_ec_is_pair(key->k)) { /* the file holds both halves */
+		pkey_free(key);
+		return lib_fail(E_KEY_FORMAT);
+	}
 	*out = (struct pem_key){.k = key, .is_rsa = key->is_rsa};
 	return OK;
 }
