@@ -159,10 +159,15 @@ static err_t choose_way(struct tp *tp, const struct offer *o, bool s2c, struct a
 	const struct alg_comp *comp = is_match ? alg_comp_find(name) : NULL;
 	if (comp == NULL)
 		return no_match(tp, ALG_COMPRESSION, s2c);
-	if (s2c)
-		out->s2c.cipher = cipher, out->s2c.mac = mac, out->s2c.comp = comp;
-	else
-		out->c2s.cipher = cipher, out->c2s.mac = mac, out->c2s.comp = comp;
+	if (s2c) {
+		out->s2c.cipher = cipher;
+		out->s2c.mac = mac;
+		out->s2c.comp = comp;
+	} else {
+		out->c2s.cipher = cipher;
+		out->c2s.mac = mac;
+		out->c2s.comp = comp;
+	}
 	return OK;
 }
 
@@ -262,17 +267,20 @@ err_t tp_kex_message(struct tp *tp, uint8_t msg, struct cslice body)
 
 /* ---- the end of an exchange ---- */
 
-static void drop_secrets(struct tp_kex *x)
+void tp_kex_wipe(struct tp *tp)
 {
-	kex_free(x->k);
-	x->k = NULL;
-	buf_done(&x->my_init);
-	buf_done(&x->qc);
-	buf_done(&x->qs);
-	buf_done(&x->k_encoded);
-	buf_done(&x->hostkey);
-	buf_done(&x->gex_p);
-	buf_done(&x->gex_g);
+	kex_free(tp->kex.k);
+	tp->kex.k = NULL;
+	buf_done(&tp->kex.k_encoded);
+}
+
+static void drop_all(struct tp *tp)
+{
+	struct tp_kex *x = &tp->kex;
+	tp_kex_wipe(tp);
+	struct buf *const bufs[] = {&x->my_init, &x->qc, &x->qs, &x->hostkey, &x->gex_p, &x->gex_g};
+	for (size_t i = 0; i < ARRAY_N(bufs); i++)
+		buf_done(bufs[i]);
 	wipe(x->h, sizeof(x->h));
 	x->h_n = 0;
 }
@@ -280,7 +288,7 @@ static void drop_secrets(struct tp_kex *x)
 void tp_kex_clear(struct tp *tp)
 {
 	struct tp_kex *x = &tp->kex;
-	drop_secrets(x);
+	drop_all(tp);
 	x->is_sent = x->is_got = x->is_out_done = x->skip_guess = x->gex_old = false;
 	x->step = TP_STEP_NONE;
 }
@@ -296,7 +304,7 @@ void tp_kex_init(struct tp *tp)
 
 void tp_kex_done(struct tp *tp)
 {
-	drop_secrets(&tp->kex);
+	drop_all(tp);
 	buf_done(&tp->kex.peer_init);
 }
 

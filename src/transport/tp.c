@@ -103,7 +103,8 @@ static void end(struct tp *tp, err_t e)
 {
 	tp->err = e;
 	tp->ask = TP_EV_NONE;
-	tp_kex_clear(tp);
+	tp->pending_n = 0; /* they may point into what is over */
+	tp_kex_wipe(tp);
 }
 
 void tp_fail(struct tp *tp, err_t e)

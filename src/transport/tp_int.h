@@ -209,7 +209,8 @@ MUST err_t tp_pongs_flush(struct tp *tp);
 MUST err_t tp_kexinit_send(struct tp *tp);
 MUST err_t tp_kexinit_got(struct tp *tp, struct cslice payload);
 bool tp_kex_is_active(const struct tp *tp);
-void tp_kex_clear(struct tp *tp); /* ends the exchange, wipes its secrets; keeps the peer's offer */
+void tp_kex_clear(struct tp *tp); /* ends the exchange; keeps the peer's offer */
+void tp_kex_wipe(struct tp *tp);  /* only its secrets: what an event has lent stays */
 void tp_kex_init(struct tp *tp);
 void tp_kex_done(struct tp *tp);
 /* A message 30..49 in the right phase. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "base/text.h"
+#include "transport/peer.h"
 #include "transport/tp_int.h"
 
 #define NOISE_MAX 256u
@@ -24,13 +24,8 @@ static const struct {
 
 uint32_t tp_peer_flags_of(struct cslice version)
 {
-	/* SSH-protoversion-softwareversion[ comments] */
-	const uint8_t *dash = version.n > 4 ? memchr(version.p + 4, '-', version.n - 4) : NULL;
-	if (dash == NULL)
-		return 0;
-	struct cslice software = {dash + 1, (size_t)(version.p + version.n - dash) - 1};
 	for (size_t i = 0; i < ARRAY_N(peers); i++)
-		if (glob_match_list(cslice_str(peers[i].patterns), software) == PATTERN_MATCH)
+		if (peer_is(version, peers[i].patterns))
 			return peers[i].flags;
 	return 0;
 }
