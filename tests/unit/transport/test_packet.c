@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Packets against a hostile sender: every length, every padding, every flipped bit, for every protection.
+ * Packets against a hostile sender: every length, every padding, every flipped bit, for every
+ * protection.
  *
- * One handshake a protection; then the client is frozen, and each case runs on a thawed copy of it.  The server's keys seal the
- * hostile packets.
+ * One handshake a protection; then the client is frozen, and each case runs on a thawed copy of it.
+ * The server's keys seal the hostile packets.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -125,11 +126,12 @@ static void length_case(struct bench *b, uint32_t packet_length)
 
 static void bad_lengths_of(struct bench *b)
 {
-	static const uint32_t lengths[] = {0, 1, 4, 5, TP_PACKET_FIRST + 1, TP_PACKET_FIRST + 16, 65536, 0x7fffffff,
-		0x80000000, 0xfffffff0, 0xffffffff};
+	static const uint32_t lengths[] = {0, 1, 4, 5, TP_PACKET_FIRST + 1, TP_PACKET_FIRST + 16,
+		65536, 0x7fffffff, 0x80000000, 0xfffffff0, 0xffffffff};
 	for (size_t i = 0; i < ARRAY_N(lengths); i++)
 		length_case(b, lengths[i]);
-	for (uint32_t off = 1; off < b->p.s.tp->out_way.pktc->block; off++) /* not a multiple of the block */
+	for (uint32_t off = 1; off < b->p.s.tp->out_way.pktc->block;
+		off++) /* not a multiple of the block */
 		length_case(b, 128 - 4 + b->p.s.tp->out_way.pktc->clear_len + off);
 }
 
@@ -223,7 +225,8 @@ static void padding_case(struct bench *b, size_t n, unsigned pad)
 	pkt[5] = SSH_MSG_channel_data;
 	seal(b, pkt, n);
 	end_feed(&e, pkt, n + tag_of(b), PAIR_WHOLE);
-	bool is_good = pad >= 4 && pad + 1 <= n - 5; /* RFC4253 6: at least 4; a payload has a number */
+	bool is_good =
+		pad >= 4 && pad + 1 <= n - 5; /* RFC4253 6: at least 4; a payload has a number */
 	assert_int_equal(e.err, is_good ? OK : E_PADDING);
 	assert_int_equal(e.msgs_n, is_good ? 1 : 0);
 	if (is_good) {
@@ -325,7 +328,8 @@ static void replay_of(struct bench *b)
 	end_feed(&e, pkt, n + tag_of(b), PAIR_WHOLE);
 	assert_int_equal(e.msgs_n, 1);
 	/* refused, or its length was read as another one and the rest is awaited */
-	assert_true(e.err == E_MAC || e.err == E_LENGTH || e.tp->in.discard != 0 || e.tp->in.need > n);
+	assert_true(
+		e.err == E_MAC || e.err == E_LENGTH || e.tp->in.discard != 0 || e.tp->in.need > n);
 	victim_done(&e);
 }
 
@@ -357,7 +361,8 @@ static err_t clear_case(enum tp_role role, uint32_t packet_length, uint8_t pad)
 static void before_the_keys_lengths_are_checked_at_once(void **state)
 {
 	(void)state;
-	static const uint32_t bad[] = {0, 1, 4, 5, 11, 13, 35000, 35001, 0x7fffffff, 0xffffffff, 0xfffffffc};
+	static const uint32_t bad[] = {
+		0, 1, 4, 5, 11, 13, 35000, 35001, 0x7fffffff, 0xffffffff, 0xfffffffc};
 	for (int role = TP_CLIENT; role <= TP_SERVER; role++) {
 		for (size_t i = 0; i < ARRAY_N(bad); i++)
 			assert_int_equal(clear_case((enum tp_role)role, bad[i], 6), E_LENGTH);
@@ -374,7 +379,8 @@ int main(void)
 	if (crypto_init() != OK)
 		return 1;
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bad_lengths_end_the_connection_and_hidden_ones_look_like_a_wrong_mac),
+		cmocka_unit_test(
+			bad_lengths_end_the_connection_and_hidden_ones_look_like_a_wrong_mac),
 		cmocka_unit_test(sizes_up_to_the_limit_are_taken_and_none_above),
 		cmocka_unit_test(the_limit_can_be_raised_to_256_kib),
 		cmocka_unit_test(every_padding_length_has_its_verdict),

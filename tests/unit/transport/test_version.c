@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Identification lines: what is taken, what is refused and with which words (RFC 4253 4.2, compat 7.1). */
+/* Identification lines: what is taken, what is refused and with which words (RFC 4253 4.2,
+ * compat 7.1). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,10 +42,12 @@ static const struct {
 	{"SSH-\r\n", 0, ANY_ROLE, E_NOT_SSH, NULL, NULL},
 	{"SSH-2.0-a\0b\r\n", 13, ANY_ROLE, E_NOT_SSH, NULL, NULL},
 	{"SSH-2.0-a\rb\r\n", 0, ANY_ROLE, E_NOT_SSH, NULL, NULL},
-	{"GET / HTTP/1.1\r\n", 0, TP_SERVER, E_NOT_SSH, NULL, "Invalid SSH identification string.\r\n"},
+	{"GET / HTTP/1.1\r\n", 0, TP_SERVER, E_NOT_SSH, NULL,
+		"Invalid SSH identification string.\r\n"},
 	{"\r\n", 0, TP_SERVER, E_NOT_SSH, NULL, "Invalid SSH identification string.\r\n"},
 	{"ssh-2.0-x\r\n", 0, TP_SERVER, E_NOT_SSH, NULL, "Invalid SSH identification string.\r\n"},
-	{"\x16\x03\x01\0\n", 5, TP_SERVER, E_NOT_SSH, NULL, "Invalid SSH identification string.\r\n"},
+	{"\x16\x03\x01\0\n", 5, TP_SERVER, E_NOT_SSH, NULL,
+		"Invalid SSH identification string.\r\n"},
 };
 
 static bool ends_with(const struct buf *b, const char *text)
