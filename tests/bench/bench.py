@@ -24,72 +24,23 @@ sys.dont_write_bytecode = True
 
 import peers                                            # noqa: E402
 from harness import link, measure, programs, world      # noqa: E402
-from harness.client import Ssh                          # noqa: E402
-from harness.server import Sshd                         # noqa: E402
+from harness.side import Side, memory_file              # noqa: E402
 
 BULK = (("aes128-gcm", ["Ciphers=aes128-gcm@openssh.com"]),
         ("chacha20-poly1305", ["Ciphers=chacha20-poly1305@openssh.com"]),
         ("aes128-ctr+sha2-256-etm", ["Ciphers=aes128-ctr", "MACs=hmac-sha2-256-etm@openssh.com"]))
-GIB = 1 << 30
 
 
-class Side:
-    """One implementation: its server, kept running, and its client's command line."""
-
-    def __init__(self, name, w, tested=None):
-        self.name, self.world, self.tested = name, w, tested
-        self.server_cpu, self.client_cpu = measure.Group(name + "-server"), measure.Group(name + "-client")
-        self.server = self.client = None
-
+class DropbearSide(Side):
     def make_server(self, path=None):
-        if self.tested:
-            return Sshd(self.world, self.tested, ["MaxStartups 200", "LogLevel INFO"], link=path,
-                        log_level="INFO")
         return peers.DropbearServer(self.world, link=path)
-
-    def start(self):
-        self.server = self.make_server()
-        launch, enter = self.server.launch, self.server_cpu.enter
-        self.server.launch = lambda command, **kw: launch(command, preexec_fn=enter, **kw)
-        self.server.start()
-
-    def stop(self):
-        if self.server:
-            self.server.stop()
-        self.server_cpu.close()
-        self.client_cpu.close()
 
     def command(self, remote, options=(), server=None):
         server = server or self.server
-        if self.tested:
-            return [*Ssh(self.world, self.tested).command(server, options, debug=False)[0], remote]
         self.client = self.client or peers.DropbearClient(self.world)
         prefix = server.link.prefix("client") if server.link else []
         return [*prefix, peers.find("dbclient"), "-y", "-y", "-p", str(server.port), "-i", str(self.client.key),
                 f"{server.user}@{server.host}", remote]
-
-    def run(self, command, stdin=None):
-        """(seconds, client CPU, server CPU) of one run."""
-        env = {k: v for k, v in os.environ.items() if k != "SSH_AUTH_SOCK"}
-        standing = len(self.server_cpu.members())
-        before = self.client_cpu.seconds(), self.server_cpu.seconds()
-        source = open(stdin, "rb") if stdin else subprocess.DEVNULL
-        begin = time.monotonic()
-        child = subprocess.Popen(command, stdin=source, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                 preexec_fn=self.client_cpu.enter, env=env)
-        err = child.stderr.read()
-        _, status, usage = os.wait4(child.pid, 0)
-        took = time.monotonic() - begin
-        child.returncode = os.waitstatus_to_exitcode(status)
-        if not self.client_cpu.exact:
-            self.client_cpu.add(usage)
-        if stdin:
-            source.close()
-        if child.returncode != 0:
-            raise RuntimeError(f"{self.name}: {' '.join(command)}: {err.decode(errors='replace')}")
-        # the server's side of the connection ends a little later, and its time counts too
-        world.wait_until(lambda: len(self.server_cpu.members()) <= standing, 0.5, 0.005)
-        return took, self.client_cpu.seconds() - before[0], self.server_cpu.seconds() - before[1]
 
 
 def median(rows):
@@ -228,21 +179,18 @@ def main():
     arguments = parser.parse_args()
     tested, installed = programs.under_test(), programs.installed()
     w = world.World.make((installed or tested).keygen, payload_mib=1)
-    base = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else w.tmp
-    payload = base / f"bowline-bench-{os.getpid()}"
+    payload = memory_file(w)
     sides, figures = [], {}
 
     def report(row, unit, side, value):
         figures.setdefault((row, unit), {})[side] = value
     try:
-        with open(payload, "wb") as f:
-            for _ in range(arguments.mib):
-                f.write(os.urandom(1 << 20))
+        world.fill(payload, arguments.mib)
         sides.append(Side(tested.name, w, tested))
         if installed and tested != installed:
             sides.append(Side("openssh", w, installed))
         if w.account.private:
-            sides.append(Side("dropbear", w))
+            sides.append(DropbearSide("dropbear", w))
         for side in sides:
             side.start()
         wanted = arguments.only.split(",")

@@ -61,6 +61,14 @@ def end(process, grace=3.0):
         pass
 
 
+def fill(path, mib):
+    """Random data that everyone may read."""
+    with open(path, "wb") as f:
+        for _ in range(mib):
+            f.write(os.urandom(1 << 20))
+    path.chmod(0o644)
+
+
 def sha256_file(path):
     h = hashlib.sha256()
     with open(path, "rb") as f:
@@ -126,10 +134,7 @@ class World:
         tmp = scratch("world")
         (tmp / "keys").mkdir(mode=0o755)
         payload = tmp / "payload"
-        with open(payload, "wb") as f:
-            for _ in range(payload_mib):
-                f.write(os.urandom(1 << 20))
-        payload.chmod(0o644)
+        fill(payload, payload_mib)
         who = account()
         keys = Keys(tmp / "keys", keygen)
         if who.private:
