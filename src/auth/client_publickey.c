@@ -14,7 +14,7 @@
 
 /* compat 7.2: these know only ssh-rsa (before 7.2), and this one takes more than it lists. */
 #define PEER_OLD_RSA                                                                               \
-	"OpenSSH_2*,OpenSSH_3*,OpenSSH_4*,OpenSSH_5*,OpenSSH_6*,OpenSSH_7.0*,OpenSSH_7.1*"
+	"OpenSSH_2.*,OpenSSH_3.*,OpenSSH_4.*,OpenSSH_5.*,OpenSSH_6.*,OpenSSH_7.0*,OpenSSH_7.1*"
 #define PEER_HIDES_SHA2 "OpenSSH_7.4*"
 
 static bool is_sha2(struct cslice alg)

@@ -19,6 +19,7 @@ struct tp *dbl_new(void)
 	tp->scratch = malloc(SCRATCH);
 	assert_true(tp->arena != NULL && tp->scratch != NULL);
 	tp->bulk_n = TP_BULK_MAX;
+	tp->room_max = SIZE_MAX;
 	tp->packet_max = 256 << 10;
 	tp->session_id = cslice_str("0123456789abcdef0123456789abcdef");
 	tp->version = cslice_str("SSH-2.0-OpenSSH_9.2p1");
@@ -67,17 +68,17 @@ static void record(struct tp *tp, const uint8_t *p, size_t n)
 	tp->sent[tp->sent_n++] = (struct dbl_msg){tp->msg, {at, n}};
 }
 
-static err_t may_reserve(struct tp *tp)
+static err_t may_reserve(struct tp *tp, size_t n)
 {
 	assert_false(tp->has_reservation); /* one at a time: the promise of tp.h's users */
 	if (tp->reserve_err != OK)
 		return tp->reserve_err;
-	return tp->is_blocked || tp->is_rekeying ? E_AGAIN : OK;
+	return tp->is_blocked || tp->is_rekeying || n > tp->room_max ? E_AGAIN : OK;
 }
 
 err_t tp_reserve(struct tp *tp, uint8_t msg, size_t want, struct slice *body)
 {
-	TRY(may_reserve(tp));
+	TRY(may_reserve(tp, want));
 	if (want > tp->packet_max)
 		return E_LIMIT;
 	tp->has_reservation = true;
@@ -103,7 +104,7 @@ void tp_cancel(struct tp *tp)
 
 err_t tp_reserve_bulk(struct tp *tp, uint8_t msg, struct tp_bulk *bulk)
 {
-	TRY(may_reserve(tp));
+	TRY(may_reserve(tp, bulk->head_n + num_min(bulk->data_max, bulk->want)));
 	assert_true(bulk->data_max > 0 && bulk->want > 0);
 	size_t each = num_min(bulk->data_max, tp->packet_max - bulk->head_n), want = bulk->want;
 	uint8_t *at = tp->scratch;
@@ -189,7 +190,7 @@ bool tp_peer_ext(const struct tp *tp, const char *name, struct cslice *value)
 
 /* ---- allocators that fail ---- */
 static bool is_armed, has_failed;
-static size_t countdown;
+static size_t countdown, live;
 
 void fault_after(size_t n)
 {
@@ -212,24 +213,45 @@ static bool fails_now(void)
 	return true;
 }
 
+size_t fault_live(void)
+{
+	return live;
+}
+
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t each);
 void *__real_realloc(void *p, size_t n);
+void __real_free(void *p);
 void *__wrap_malloc(size_t n);
 void *__wrap_calloc(size_t n, size_t each);
 void *__wrap_realloc(void *p, size_t n);
+void __wrap_free(void *p);
+
+static void *counted(void *p)
+{
+	live += p != NULL;
+	return p;
+}
 
 void *__wrap_malloc(size_t n)
 {
-	return fails_now() ? NULL : __real_malloc(n);
+	return fails_now() ? NULL : counted(__real_malloc(n));
 }
 
 void *__wrap_calloc(size_t n, size_t each)
 {
-	return fails_now() ? NULL : __real_calloc(n, each);
+	return fails_now() ? NULL : counted(__real_calloc(n, each));
 }
 
 void *__wrap_realloc(void *p, size_t n)
 {
-	return fails_now() ? NULL : __real_realloc(p, n);
+	if (fails_now())
+		return NULL;
+	return p == NULL ? counted(__real_realloc(p, n)) : __real_realloc(p, n);
+}
+
+void __wrap_free(void *p)
+{
+	live -= p != NULL;
+	__real_free(p);
 }

@@ -28,6 +28,7 @@ struct tp {
 	bool is_rekeying;
 	err_t reserve_err; /* OK, or what every reserve says */
 	size_t bulk_n;     /* packets that a bulk reservation gives at most */
+	size_t room_max;   /* reserving more than this says E_AGAIN: memory is short */
 	size_t packet_max; /* body bytes that fit one packet */
 	struct cslice session_id, version, hostkey, sig_algs;
 	struct {
@@ -56,5 +57,7 @@ size_t dbl_left(const struct tp *tp);
  * happened. */
 void fault_after(size_t n);
 bool fault_off(void);
+/* Blocks that are allocated by the code under test and not freed. */
+size_t fault_live(void);
 
 #endif
