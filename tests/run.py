@@ -39,7 +39,8 @@ def main():
     sys.path.insert(0, str(HERE))
     sys.dont_write_bytecode = True
     counter = Counter()
-    pytest.main(["-q", "-p", "no:cacheprovider", "--tb=short", "--durations=5", str(HERE / suite),
+    pytest.main(["-q", "-p", "no:cacheprovider", "--tb=short", "--durations=5", f"--rootdir={HERE}",
+                 f"--confcutdir={HERE}", str(HERE / suite),
                  *sys.argv[2:]], plugins=[counter])
     print(f"{suite}: {counter.passed} passed, {counter.failed} failed, {counter.skipped} skipped")
     sys.exit(1 if counter.failed or not counter.passed else 0)

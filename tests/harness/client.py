@@ -31,8 +31,7 @@ class Result:
 
 def feed(command, stdin, timeout, env=None, out=None):
     """Runs a command; stdin: bytes, a path, or None; out: a path for stdout or None to keep it."""
-    env = {**os.environ, **(env or {})}
-    env.pop("SSH_AUTH_SOCK", None)
+    env = {**{k: v for k, v in os.environ.items() if k != "SSH_AUTH_SOCK"}, **(env or {})}
     source = open(stdin, "rb") if isinstance(stdin, Path) else None
     sink = open(out, "wb") if out else subprocess.PIPE
     process = subprocess.Popen(command, env=env, start_new_session=True, stderr=subprocess.PIPE, stdout=sink,
@@ -88,14 +87,15 @@ class Ssh:
     def __init__(self, w, programs):
         self.world, self.programs, self.name = w, programs, programs.name
 
-    def command(self, server, options=(), auth="key", kind="ed25519", pty=False, debug=True):
+    def command(self, server, options=(), auth="key", kind="ed25519", pty=False, debug=True, hosts=True):
         folder = world.scratch("ssh")
         known = servers.known_hosts(server, folder / "known_hosts")
         log = folder / "log"
         command = [self.programs.ssh, "-F", "none", "-p", str(server.port), "-l", server.user]
         command += ["-v", "-E", str(log)] if debug else []
-        options = [f"UserKnownHostsFile={known}", "GlobalKnownHostsFile=none", "StrictHostKeyChecking=yes",
-                   "IdentitiesOnly=yes", *options]
+        options = ["GlobalKnownHostsFile=none", "IdentitiesOnly=yes", *options]
+        if hosts:
+            options += [f"UserKnownHostsFile={known}", "StrictHostKeyChecking=yes"]
         if auth == "key":
             command += ["-i", str(self.world.keys.path(kind))]
             options += ["PreferredAuthentications=publickey", "BatchMode=yes"]

@@ -1,0 +1,459 @@
+# SPDX-License-Identifier: ISC
+"""Sessions as people use them: our client with our server."""
+import hashlib
+import os
+import re
+import subprocess
+import time
+
+import pytest
+
+from harness import world as ground
+from harness.client import Ssh, feed, feed_tty
+from harness.server import Sshd, known_hosts
+
+
+@pytest.fixture(scope="module")
+def server(world, ours):
+    with Sshd(world, ours, ["PermitUserEnvironment yes"]).start() as s:
+        yield s
+
+
+@pytest.fixture
+def client(world, ours):
+    return Ssh(world, ours)
+
+
+def data(n):
+    return hashlib.shake_256(str(n).encode()).digest(n)
+
+
+# -- status and output
+
+@pytest.mark.parametrize("command,status", (("exit 0", 0), ("exit 1", 1), ("exit 255", 255), ("exit 256", 0),
+                                            ("exit 333", 77), ("kill -9 $$", 255)))
+def test_status(client, server, command, status):
+    shell = command if "kill" in command else f"bash -c '{command}'"
+    assert client.run(server, shell).status == status
+
+
+def test_own_errors_are_255(client, world, server):
+    command, _, _ = client.command(server, ["ConnectTimeout=3"])
+    command[command.index("-p") + 1] = str(ground.free_port())
+    assert feed([*command, "true"], None, 20)[0] == 255
+    assert client.run(server, "true", options=["HostKeyAlgorithms=ecdsa-sha2-nistp256"]).status == 255
+
+
+def test_output_comes_whole_and_apart(client, server):
+    result = client.run(server, "i=0; while [ $i -lt 2000 ]; do echo out $i; echo err $i >&2; i=$((i+1)); done")
+    assert result.out.decode().splitlines() == [f"out {i}" for i in range(2000)]
+    assert [s for s in result.err.splitlines() if s.startswith("err ")] == [f"err {i}" for i in range(2000)]
+
+
+def test_early_end_of_input_and_late_answer(client, server):
+    """`ssh host sort < file`: all of it, in order, after our input has long ended."""
+    lines = sorted(f"{(i * 7919) % 100003:06d}" for i in range(150_000))
+    shuffled = "\n".join(reversed(lines)) + "\n"
+    result = client.run(server, "sleep 0.5; LC_ALL=C sort", stdin=shuffled.encode())
+    assert result.status == 0 and result.out.decode().split() == lines
+
+
+def test_a_reader_that_pauses_gets_everything(client, server, world):
+    """Our reader stops until the window is shut, then goes on."""
+    command, _, _ = client.command(server)
+    child = subprocess.Popen([*command, f"cat {world.payload}"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL)
+    time.sleep(2)
+    digest = hashlib.sha256()
+    while block := child.stdout.read(1 << 20):
+        digest.update(block)
+    assert child.wait() == 0 and digest.hexdigest() == world.payload_hash
+
+
+def test_no_input_wanted(client, server):
+    command, _, _ = client.command(server)
+    code, out, _ = feed([*command[:-1], "-n", command[-1], "cat; echo end"], b"not read", 20)
+    assert (code, out) == (0, b"end\n")
+
+
+def test_many_short_commands(client, server):
+    for i in range(25):
+        assert client.run(server, f"echo {i}; exit {i}").status == i
+
+
+def test_two_thousand_lines_to_a_reader_that_leaves(client, server):
+    command, _, _ = client.command(server)
+    child = subprocess.Popen([*command, "yes | head -n 500000"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL)
+    assert child.stdout.readline() == b"y\n"
+    child.stdout.close()
+    assert child.wait(20) != 0
+
+
+# -- rekeying under load
+
+@pytest.mark.parametrize("where", ("client", "server"))
+@pytest.mark.parametrize("limit", ("64K", "256K"))
+def test_rekey_with_data_both_ways(world, ours, where, limit):
+    block = data(3_000_000)
+    with Sshd(world, ours, [f"RekeyLimit {limit}"] if where == "server" else []).start() as server:
+        result = Ssh(world, ours).run(server, "cat", stdin=block, rekey=limit if where == "client" else None)
+    assert result.status == 0 and result.out == block and result.rekeys >= 5, str(result)
+
+
+def test_rekey_by_time(world, ours):
+    with Sshd(world, ours).start() as server:
+        result = Ssh(world, ours).run(server, "sleep 5; echo end", options=["RekeyLimit=default 2"])
+    assert result.out == b"end\n" and result.rekeys >= 1, str(result)
+
+
+@pytest.mark.parametrize("cipher", ("aes128-gcm@openssh.com", "chacha20-poly1305@openssh.com", "aes256-ctr"))
+def test_compression_with_rekeys(world, ours, cipher):
+    block = data(1_000_000) + bytes(2_000_000)
+    with Sshd(world, ours).start() as server:
+        result = Ssh(world, ours).run(server, "cat", stdin=block, rekey="256K",
+                                      options=["Compression=yes", f"Ciphers={cipher}"])
+    assert result.status == 0 and result.out == block and result.rekeys >= 1, str(result)
+
+
+# -- the terminal
+
+def test_terminal_is_there_and_knows_its_size(client, server):
+    command, _, _ = client.command(server, pty=True)
+    code, out, _ = feed_tty([*command, "tty; stty size; read x; echo got:$x; exit 4"], b"word\r", 30)
+    assert code == 4 and b"/dev/pts/" in out and b"24 80" in out and b"got:word" in out, out
+
+
+def test_interrupt_reaches_the_far_side(client, server):
+    command, _, _ = client.command(server, pty=True)
+    code, out, _ = feed_tty([*command, "trap 'echo caught; exit 9' INT; tty; while :; do sleep 0.1; done"], b"\x03", 30)
+    assert code == 9 and b"caught" in out, out
+
+
+def test_escape_ends_the_connection(client, server):
+    command, _, _ = client.command(server, pty=True)
+    code, out, _ = feed_tty([*command, "tty; sleep 30"], b"\r~.", 15)
+    assert code == 255, (code, out)
+
+
+def test_escape_help(client, server):
+    command, _, _ = client.command(server, pty=True)
+    code, out, _ = feed_tty([*command, "tty; sleep 2"], b"\r~?", 15)
+    assert re.search(rb"(?m)^Supported escape sequences:", out.replace(b"\r", b"")), out
+
+
+def test_login_shell(client, server):
+    command, _, _ = client.command(server, pty=True)
+    code, out, _ = feed_tty(command + ["exec sh -c 'tty; exec ${SHELL:-/bin/sh} -i'"], b"echo $((20+3)); exit 6\r", 20)
+    assert code == 6 and b"23" in out, out
+
+
+def test_no_terminal_without_asking(client, server):
+    assert client.run(server, "tty").status == 1
+
+
+# -- environment
+
+def test_environment(client, server):
+    out = client.run(server, "env").out.decode()
+    names = dict(line.split("=", 1) for line in out.splitlines() if "=" in line)
+    assert names["USER"] == names["LOGNAME"] == server.user
+    assert names["HOME"] == str(server.world.account.home) and names["SHELL"] and names["PATH"]
+    assert re.fullmatch(rf"127\.0\.0\.1 \d+ 127\.0\.0\.1 {server.port}", names["SSH_CONNECTION"])
+    assert re.fullmatch(rf"127\.0\.0\.1 \d+ {server.port}", names["SSH_CLIENT"])
+    assert "SSH_TTY" not in names and "BOWLINE_TMP" not in names, "the server's own environment leaks"
+
+
+def test_command_is_one_string_for_the_users_shell(client, server):
+    command, _, _ = client.command(server)
+    code, out, _ = feed([*command, "echo", "a  b", "'c  d'", "$((1+1))"], None, 20)
+    assert (code, out) == (0, b"a b c  d 2\n")
+
+
+# -- authorized_keys
+
+def with_keys(world, ours, line, extra=()):
+    server = Sshd(world, ours, ["PermitUserEnvironment yes", *extra])
+    (server.dir / "authorized_keys").write_text(line + "\n")
+    return server.start()
+
+
+def test_forced_command(world, ours):
+    key = world.keys.public("ed25519")
+    with with_keys(world, ours, f'command="echo forced; echo \\"$SSH_ORIGINAL_COMMAND\\"" {key}') as server:
+        assert Ssh(world, ours).run(server, "echo mine").out == b"forced\necho mine\n"
+
+
+@pytest.mark.parametrize("options,allowed", (('from="127.0.0.*"', True), ('from="127.0.0.0/8"', True),
+                                             ('from="192.0.2.*,198.51.100.*"', False),
+                                             ('from="!127.0.0.1,127.0.0.*"', False), ('from="192.0.2.1', False),
+                                             ('no-such-option', False)))
+def test_from(world, ours, options, allowed):
+    with with_keys(world, ours, f"{options} {world.keys.public('ed25519')}") as server:
+        assert (Ssh(world, ours).run(server, "true").status == 0) is allowed
+
+
+@pytest.mark.parametrize("options,has_tty", (("no-pty", False), ("restrict", False), ("restrict,pty", True)))
+def test_restrictions_of_the_terminal(world, ours, options, has_tty):
+    with with_keys(world, ours, f"{options} {world.keys.public('ed25519')}") as server:
+        result = Ssh(world, ours).run(server, "tty", pty=True, stdin=b"")
+        assert (b"/dev/" in result.out) is has_tty, str(result)
+
+
+def test_environment_option(world, ours):
+    with with_keys(world, ours, f'environment="COLOUR=blue sky" {world.keys.public("ed25519")}') as server:
+        assert Ssh(world, ours).run(server, 'echo "$COLOUR"').out == b"blue sky\n"
+
+
+def test_crlf_comments_and_no_last_newline(world, ours):
+    text = f"# a comment, isn't it\r\n\r\n\t{world.keys.public('ed25519')}".replace("\n", "\r\n")
+    with Sshd(world, ours) as server:
+        (server.dir / "authorized_keys").write_bytes(text.encode())
+        server.start()
+        assert Ssh(world, ours).run(server, "true").status == 0
+
+
+def test_unknown_key_is_refused(world, ours):
+    with with_keys(world, ours, world.keys.public("ecdsa-521")) as server:
+        result = Ssh(world, ours).run(server, "true")
+        assert result.status == 255 and "Permission denied" in result.err + result.log
+
+
+def test_strict_modes_name_path_and_mode(world, ours):
+    if not world.account.private:
+        pytest.skip(world.account.why_no_password)
+    folder = world.account.home / ".ssh"
+    with Sshd(world, ours) as server:
+        text = server.config.read_text().replace("StrictModes no", "StrictModes yes")
+        server.config.write_text(re.sub("AuthorizedKeysFile .*", "AuthorizedKeysFile .ssh/authorized_keys", text))
+        server.start()
+        assert Ssh(world, ours).run(server, "true").status == 0
+        folder.chmod(0o777)
+        try:
+            result = Ssh(world, ours).run(server, "true")
+        finally:
+            folder.chmod(0o700)
+        assert result.status == 255
+        assert str(folder) in server.log(), server.log()
+        if ours.is_bowline:
+            assert re.search(r"0?777", server.log()), server.log()
+
+
+# -- the server's programs and configuration
+
+def run_sshd(ours, *args):
+    return subprocess.run([ours.sshd, *args], capture_output=True, text=True, timeout=20)
+
+
+def test_configuration_is_checked(world, ours):
+    with Sshd(world, ours) as server:
+        assert run_sshd(ours, "-t", "-f", str(server.config)).returncode == 0
+        number = len(server.config.read_text().splitlines()) + 1
+        with open(server.config, "a") as f:
+            f.write("NoSuchKeyword yes\n")
+        done = run_sshd(ours, "-t", "-f", str(server.config))
+        assert done.returncode == 255 and re.search(rf"{re.escape(str(server.config))}.*{number}", done.stderr), done.stderr
+
+
+def test_dump(world, ours):
+    with Sshd(world, ours, ["MaxAuthTries 3"]) as server:
+        done = run_sshd(ours, "-T", "-f", str(server.config))
+        rows = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
+        assert done.returncode == 0 and rows["maxauthtries"] == "3" and rows["port"] == str(server.port)
+        assert all(line.split(" ")[0] == line.split(" ")[0].lower() for line in done.stdout.splitlines())
+
+
+@pytest.mark.parametrize("line", ("DenyUsers {user}", "AllowUsers nobody-else", "ForceCommand echo forced",
+                                  "AuthenticationMethods password,publickey", "ChrootDirectory /nowhere"))
+def test_a_keyword_that_limits_access_is_never_ignored(world, ours, line):
+    """Obeyed, or refused at the start; never read over."""
+    server = Sshd(world, ours, [line.format(user=world.account.user)])
+    try:
+        server.start()
+    except RuntimeError:
+        assert ours.is_bowline and line.split()[0] in server.log()
+        return
+    with server:
+        result = Ssh(world, ours).run(server, "echo mine")
+        assert b"mine" not in result.out, f"{line} has no effect"
+
+
+def test_inetd_mode(world, ours):
+    with Sshd(world, ours) as server:
+        proxy = f"{ours.sshd} -i -f {server.config}"
+        result = Ssh(world, ours).run(server, "echo in; exit 5", options=[f"ProxyCommand={proxy}"])
+        assert (result.status, result.out) == (5, b"in\n"), str(result)
+
+
+def test_pid_file_comes_and_goes(world, ours):
+    server = Sshd(world, ours).start()
+    pid = server.dir / "pid"
+    assert ground.wait_until(pid.exists, 5) and int(pid.read_text()) == server.process.pid
+    server.process.terminate()
+    assert ground.wait_until(lambda: not pid.exists(), 5)
+    server.stop()
+
+
+def test_dead_connections_are_counted_and_limited(world, ours):
+    """MaxStartups: silent connections beyond the limit are closed, a login is possible again later."""
+    import socket
+    with Sshd(world, ours, ["MaxStartups 3", "LoginGraceTime 3"]).start() as server:
+        held = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(6)]
+        assert ground.wait_until(lambda: Ssh(world, ours).run(server, "true").status == 0, 15, 0.5)
+        for s in held:
+            s.close()
+
+
+def test_server_ends_no_session_when_it_ends(world, ours):
+    server = Sshd(world, ours).start()
+    command, _, _ = Ssh(world, ours).command(server)
+    child = subprocess.Popen([*command, "echo in; sleep 2; echo out"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL)
+    assert child.stdout.readline() == b"in\n"
+    server.process.terminate()
+    server.process.wait(5)
+    assert child.stdout.readline() == b"out\n" and child.wait(10) == 0
+    server.stop()
+
+
+def test_log_words_for_log_scanners(client, server, world):
+    client.run(server, "true")
+    log = server.log()
+    assert re.search(rf"Accepted publickey for {server.user} from 127\.0\.0\.1 port \d+ ssh2: ED25519 SHA256:", log), log
+    with with_keys(world, client.programs, world.keys.public("ecdsa-521")) as other:
+        Ssh(world, client.programs).run(other, "true")
+        assert ground.wait_until(lambda: re.search(
+            rf"Connection (closed|reset) by authenticating user {other.user} 127\.0\.0\.1 port \d+ \[preauth\]",
+            other.log()), 5), other.log()
+
+
+def test_unknown_user(world, ours):
+    with Sshd(world, ours).start() as server:
+        server.user = "nobody-by-this-name"
+        result = Ssh(world, ours).run(server, "true")
+        assert result.status == 255
+        assert ground.wait_until(lambda: "Invalid user nobody-by-this-name from 127.0.0.1 port" in server.log(), 5)
+
+
+# -- the client's doors
+
+def test_unknown_host_is_refused_and_accepted_when_told(world, ours, server):
+    client = Ssh(world, ours)
+    empty = world.tmp / "no-hosts"
+    empty.unlink(missing_ok=True)
+
+    def run(checking):
+        command, log, _ = client.command(server, [f"UserKnownHostsFile={empty}", checking], hosts=False)
+        code, out, err = feed([*command, "echo in"], None, 20)
+        return code, out, err + log.read_text()
+    assert run("StrictHostKeyChecking=yes")[0] == 255
+    code, out, text = run("StrictHostKeyChecking=accept-new")
+    assert (code, out) == (0, b"in\n") and "Permanently added" in text and empty.read_text().startswith("[127.0.0.1]:")
+    assert run("StrictHostKeyChecking=yes")[:2] == (0, b"in\n")
+    empty.write_text(f"[127.0.0.1]:{server.port} ssh-ed25519 {world.keys.public('ed25519').split()[1]}\n")
+    code, out, text = run("StrictHostKeyChecking=accept-new")
+    assert code == 255 and out == b"" and "REMOTE HOST IDENTIFICATION HAS CHANGED" in text
+
+
+def test_hashed_known_hosts(world, ours, server):
+    folder = ground.scratch("hashed")
+    path = folder / "known_hosts"
+    known_hosts(server, path)
+    done = subprocess.run(["ssh-keygen", "-q", "-H", "-f", str(path)], capture_output=True)
+    assert done.returncode == 0 and path.read_text().startswith("|1|")
+    command, _, _ = Ssh(world, ours).command(
+        server, [f"UserKnownHostsFile={path}", "StrictHostKeyChecking=yes"], hosts=False)
+    assert feed([*command, "echo in"], None, 20)[:2] == (0, b"in\n")
+
+
+def test_key_from_a_running_agent(world, ours):
+    """The private key is only in the agent; the file named with -i is its public half."""
+    folder = ground.scratch("agent")
+    key = folder / "key"
+    subprocess.run([ours.keygen, "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True, timeout=20)
+    env = {"SSH_AUTH_SOCK": str(folder / "sock")}
+    agent = subprocess.Popen(["ssh-agent", "-D", "-a", env["SSH_AUTH_SOCK"]], stdout=subprocess.DEVNULL)
+    try:
+        assert ground.wait_until((folder / "sock").exists, 5)
+        subprocess.run(["ssh-add", "-q", str(key)], check=True, env={**os.environ, **env}, timeout=20)
+        key.unlink()
+        with with_keys(world, ours, (folder / "key.pub").read_text().strip()) as server:
+            command, _, _ = Ssh(world, ours).command(server)
+            at = command.index("-i")
+            command[at + 1] = str(folder / "key.pub")
+            assert feed([*command, "echo in"], None, 20, env)[:2] == (0, b"in\n")
+            assert feed([*command, "echo in"], None, 20)[0] == 255
+    finally:
+        agent.terminate()
+        agent.wait()
+
+
+def test_config_file(world, ours, server):
+    folder = ground.scratch("config")
+    known_hosts(server, folder / "known hosts")
+    (folder / "more").write_text("Host other\n\tUser nobody\nHost box\n\tIdentitiesOnly = yes\n")
+    (folder / "config").write_text(
+        f"# it's mine\nInclude {folder}/more\nMatch host box # note\n\tHostname 127.0.0.1\n\tPort {server.port}\n"
+        f"\tUser={server.user}\nHost *\n\tIdentityFile {world.keys.path('ed25519')}\n"
+        f"\tUserKnownHostsFile \"{folder}/known hosts\"\n\tBatchMode yes\n")
+    code, out, err = feed([ours.ssh, "-F", str(folder / "config"), "box", "echo in"], None, 20)
+    assert (code, out) == (0, b"in\n"), err
+
+
+@pytest.mark.parametrize("says,words", ((b"", "nothing"), (b"HTTP/1.1 400 Bad Request\r\n\r\n", "HTTP"),
+                                        (b"\x15\x03\x01\x00\x02\x02\x46", "TLS"),
+                                        (b"220 mail.example.org ESMTP\r\n", "220 mail.example.org")))
+def test_a_peer_that_is_not_ssh_is_named(world, ours, says, words):
+    import socket
+    import threading
+    if not ours.is_bowline:
+        pytest.skip("OpenSSH does not say")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        def serve():
+            s, _ = listener.accept()
+            s.sendall(says)
+            time.sleep(0.5)
+            s.close()
+        threading.Thread(target=serve, daemon=True).start()
+        code, _, err = feed([ours.ssh, "-F", "none", "-p", str(listener.getsockname()[1]), "-o", "ConnectTimeout=5",
+                             "127.0.0.1", "true"], None, 20)
+    assert code == 255 and words.lower() in err.lower(), err
+
+
+# -- programs that run over ssh
+
+def test_git(world, ours, server, tmp_path):
+    def git(*args, cwd=None):
+        subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "safe.directory=*", *args],
+                       check=True, cwd=cwd, capture_output=True, env=env, timeout=60)
+    command, _, _ = Ssh(world, ours).command(server, debug=False)
+    env = {**os.environ, "GIT_SSH_COMMAND": " ".join(command[:-1]), "GIT_SSH_VARIANT": "ssh"}
+    far = f"/tmp/{os.path.basename(ground.scratch('git'))}"
+    Ssh(world, ours).run(server, f"git init -q --bare {far}")
+    near = tmp_path / "near"
+    git("init", "-q", str(near))
+    (near / "file").write_bytes(data(2_000_000))
+    git("add", "file", cwd=near)
+    git("commit", "-qm", "x", cwd=near)
+    try:
+        git("push", "-q", f"ssh://{server.user}@127.0.0.1:{server.port}{far}", "HEAD:refs/heads/main", cwd=near)
+        git("clone", "-q", "-b", "main", f"ssh://{server.user}@127.0.0.1:{server.port}{far}", str(tmp_path / "again"))
+    finally:
+        Ssh(world, ours).run(server, f"rm -rf {far}")
+    assert (tmp_path / "again" / "file").read_bytes() == data(2_000_000)
+
+
+def test_rsync(world, ours, server, tmp_path):
+    source = tmp_path / "source"
+    source.mkdir()
+    for i in range(50):
+        (source / f"f{i}").write_bytes(data(1000 * i))
+    command, _, _ = Ssh(world, ours).command(server, debug=False)
+    far = f"/tmp/{os.path.basename(ground.scratch('rsync'))}"
+    rsh = " ".join(command[:-1])
+    try:
+        for a, b in ((f"{source}/", f"{server.user}@127.0.0.1:{far}/"), (f"{server.user}@127.0.0.1:{far}/", f"{tmp_path}/back/")):
+            subprocess.run(["rsync", "-a", "-e", rsh, a, b], check=True, capture_output=True, timeout=60)
+    finally:
+        Ssh(world, ours).run(server, f"rm -rf {far}")
+    assert all((tmp_path / "back" / f"f{i}").read_bytes() == data(1000 * i) for i in range(50))
