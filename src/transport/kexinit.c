@@ -209,16 +209,19 @@ static void log_choice(const struct alg_choice *c)
 
 /* ---- theirs ---- */
 
-/* Only the first KEXINIT speaks of extensions and of strictness. */
-static err_t take_pseudo(struct tp *tp, const struct ssh_kexinit *theirs)
+/* Only the first KEXINITs speak of extensions and of strictness, which needs both sides. */
+static err_t take_pseudo(
+	struct tp *tp, const struct ssh_kexinit *mine, const struct ssh_kexinit *theirs)
 {
+	static const char *const ext[] = {"ext-info-c", "ext-info-s"};
+	static const char *const strict[] = {
+		"kex-strict-c-v00@openssh.com", "kex-strict-s-v00@openssh.com"};
 	if (tp->is_first_done)
 		return OK;
-	const char *ext = tp->is_server ? "ext-info-c" : "ext-info-s";
-	const char *strict =
-		tp->is_server ? "kex-strict-c-v00@openssh.com" : "kex-strict-s-v00@openssh.com";
-	tp->peer_wants_ext = list_has(theirs->kex, cslice_str(ext));
-	tp->is_strict = list_has(theirs->kex, cslice_str(strict));
+	size_t me = tp->is_server, peer = !tp->is_server;
+	tp->peer_wants_ext = list_has(theirs->kex, cslice_str(ext[peer]));
+	tp->is_strict = list_has(mine->kex, cslice_str(strict[me])) &&
+			list_has(theirs->kex, cslice_str(strict[peer]));
 	if (tp->is_strict)
 		log_debug1("will use strict KEX ordering");
 	/* compat 7.1: then KEXINIT must have been the very first packet */
@@ -231,7 +234,7 @@ static err_t negotiate(struct tp *tp)
 	struct cslice a = buf_bytes(&tp->kex.my_init), b = buf_bytes(&tp->kex.peer_init);
 	TRY(ssh_get_kexinit(cslice_of(a.p + 1, a.n - 1), &mine));
 	TRY(ssh_get_kexinit(cslice_of(b.p + 1, b.n - 1), &theirs));
-	TRY(take_pseudo(tp, &theirs));
+	TRY(take_pseudo(tp, &mine, &theirs));
 	struct offer o = {tp->is_server ? &theirs : &mine, tp->is_server ? &mine : &theirs};
 	struct alg_choice choice = {0};
 	TRY(choose(tp, &o, &choice));

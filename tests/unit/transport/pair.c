@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "pair.h"
+#include "transport/tp_int.h"
 
 static const char all_kex[] =
 	"mlkem768x25519-sha256,sntrup761x25519-sha512,sntrup761x25519-sha512@openssh.com,"
@@ -317,6 +318,33 @@ struct cslice end_msg(const struct end *e, uint32_t i, uint8_t *number)
 err_t end_say(struct end *e, const void *bytes, size_t n)
 {
 	return tp_put(e->tp, channel_data, .recipient = 0, .data = cslice_of(bytes, n));
+}
+
+void end_force(struct end *e, uint8_t msg, const void *body, size_t n)
+{
+	err_t r = tp_out_msg(e->tp, msg, cslice_of(body, n));
+	assert(r == OK);
+}
+
+void end_kexinit(struct end *e, const char *pseudo, bool guess)
+{
+	struct buf names, *b = &e->tp->kex.my_init;
+	const struct alg_policy *p = &e->policy;
+	buf_init(&names, 65536);
+	buf_printf(&names, pseudo != NULL ? "%s,%s" : "%s", p->kex, pseudo);
+	buf_clear(b);
+	buf_put_u8(b, SSH_MSG_kexinit);
+	buf_put(b, "0123456789abcdef", 16);
+	buf_put_string(b, buf_bytes(&names));
+	const char *lists[] = {p->hostkey, p->cipher_c2s, p->cipher_s2c, p->mac_c2s, p->mac_s2c,
+		p->comp_c2s, p->comp_s2c, "", ""};
+	for (size_t i = 0; i < ARRAY_N(lists); i++)
+		buf_put_cstring(b, lists[i]);
+	buf_put_u8(b, guess);
+	buf_put_u32(b, 0);
+	end_force(e, SSH_MSG_kexinit, b->p + 1, b->n - 1);
+	e->tp->kex.is_sent = true;
+	buf_done(&names);
 }
 
 void pair_open(struct pair *p)

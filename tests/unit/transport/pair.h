@@ -75,6 +75,11 @@ uint32_t end_count(const struct end *e, enum tp_ev_type type);
 struct cslice end_msg(const struct end *e, uint32_t i, uint8_t *number);
 /* Sends IGNORE-free traffic: a global request with the given bytes. */
 err_t end_say(struct end *e, const void *bytes, size_t n);
+/* A message past every check of the sender: what a hostile peer can do. */
+void end_force(struct end *e, uint8_t msg, const void *body, size_t n);
+/* A KEXINIT of one's own in place of the engine's: its end must have wait_version when it is the
+ * first.  pseudo: the names that are appended to the methods, may be NULL. */
+void end_kexinit(struct end *e, const char *pseudo, bool guess);
 /* Both ends are logged in, as if auth had run. */
 void pair_open(struct pair *p);
 
