@@ -361,6 +361,15 @@ void chanio_stop(struct chanio *c)
 		restore_flags(c->in2, &c->in2_flags);
 }
 
+void chanio_end_input(struct chanio *c)
+{
+	ev_io_remove(c->ev, &c->in_io);
+	ev_io_remove(c->ev, &c->in2_io);
+	c->in_is_eof = c->in2_is_eof = true;
+	c->in_flags = c->in2_flags = -1; /* the numbers may be another's soon */
+	c->in = c->in2 = -1;
+}
+
 err_t chanio_event(struct chanio *c, struct cn_event *e)
 {
 	switch (e->type) {
@@ -377,8 +386,10 @@ err_t chanio_event(struct chanio *c, struct cn_event *e)
 	case CN_EV_ROOM:
 		if (c->wait_room && !c->is_stopped) {
 			c->wait_room = false;
-			ev_io_want(c->ev, &c->in_io, EV_IN);
-			ev_io_want(c->ev, &c->in2_io, EV_IN);
+			if (!c->in_is_eof)
+				ev_io_want(c->ev, &c->in_io, EV_IN);
+			if (!c->in2_is_eof)
+				ev_io_want(c->ev, &c->in2_io, EV_IN);
 		}
 		return OK;
 	case CN_EV_EOF:
