@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * mon_key - is this key in the user's authorized_keys, and does the signature prove it?
+ *
+ * The decision is bound to the key whose signature is checked: key_allowed remembers one key under
+ * a token, key_verify takes that key and no other.  The files are read with the user's rights.
+ */
+#include <errno.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "app/sshd/files.h"
+#include "app/sshd/monitor.h"
+#include "auth/au.h"
+
+#define KEYS_FILE_MAX ((size_t)16 * 1024 * 1024)
+#define TBS_MAX       ((size_t)128 * 1024)
+
+void mon_key_init(struct mon_key *key)
+{
+	*key = (struct mon_key){.token = 0};
+	buf_init(&key->alg, 256);
+	buf_init(&key->blob, 64 * 1024);
+	buf_init(&key->shown, 512);
+}
+
+void mon_key_clear(struct mon_key *key)
+{
+	key_free(key->k);
+	ak_done(&key->permit);
+	buf_done(&key->alg);
+	buf_done(&key->blob);
+	buf_done(&key->shown);
+	mon_key_init(key);
+}
+
+/* ---- authorized_keys ---- */
+struct looking {
+	struct monitor *m;
+	const char *path;
+};
+
+static void skipped(void *arg, uint32_t line, const char *text)
+{
+	const struct looking *l = arg;
+	log_debug1("%s:%u: %s", l->path, line, text);
+}
+
+/* compat 4.4: %% %h %U %u; relative to the home directory. */
+static err_t expand(const struct monitor *m, const char *pattern, struct buf *out)
+{
+	const struct os_user *u = &m->user;
+	/* A name with a slash would lead out of the directory that the administrator meant. */
+	bool is_plain = strchr(u->name, '/') == NULL && strcmp(u->name, ".") != 0 &&
+			strcmp(u->name, "..") != 0;
+	for (const char *p = pattern; *p != 0; p++) {
+		if (*p != '%') {
+			buf_put_u8(out, (uint8_t)*p);
+			continue;
+		}
+		p++;
+		if (*p == '%')
+			buf_put_u8(out, '%');
+		else if (*p == 'h')
+			buf_printf(out, "%s", u->home);
+		else if (*p == 'U')
+			buf_printf(out, "%u", (unsigned)u->uid);
+		else if (*p == 'u' && is_plain)
+			buf_printf(out, "%s", u->name);
+		else
+			return E_CONFIG;
+	}
+	if (out->n > 0 && out->p[0] != '/') {
+		struct buf whole;
+		buf_init(&whole, out->limit);
+		buf_printf(&whole, "%s/", u->home);
+		buf_put(&whole, out->p, out->n);
+		buf_done(out);
+		*out = whole;
+	}
+	buf_put_u8(out, 0);
+	return buf_err(out);
+}
+
+static err_t check_file(struct monitor *m, const char *path, struct ak_result *out)
+{
+	struct stat st;
+	struct buf text, why;
+	struct looking looking = {m, path};
+	struct ak_query q = {.k = m->key.k,
+		.address = m->ends.is_socket ? m->ends.remote : NULL,
+		.now_s = os_wall_s(),
+		.why = skipped,
+		.arg = &looking};
+	buf_init(&text, KEYS_FILE_MAX + 65536);
+	buf_init(&why, 8192);
+	err_t e = file_read_stat(path, KEYS_FILE_MAX, &text, &st);
+	if (e == OK && m->conf.strict_modes &&
+		file_is_strict(path, &st, m->user.home, m->user.uid, &why) != OK) {
+		log_put(LOG_L_INFO, "Authentication refused: %.*s", (int)why.n,
+			(const char *)why.p);
+		e = E_PERMISSION;
+	} else if (e != OK && e != E_NOT_FOUND) {
+		log_put(LOG_L_INFO, "User %s: authorized keys %s: %s", m->name, path,
+			errno != 0 ? strerror(errno) : err_text(e));
+	} else {
+		log_debug1("trying public key file %s", path);
+	}
+	if (e == OK)
+		e = ak_check(buf_bytes(&text), &q, out);
+	if (e == OK && out->verdict == AK_ALLOW)
+		log_put(LOG_L_VERBOSE, "Accepted key %.*s found at %s:%u", (int)m->key.shown.n,
+			(const char *)m->key.shown.p, path, out->line);
+	buf_done(&text);
+	buf_done(&why);
+	return e;
+}
+
+static bool check_pattern(struct monitor *m, const char *path, struct ak_result *out)
+{
+	glob_t g;
+	if (strpbrk(path, "*?[") == NULL)
+		return check_file(m, path, out) == OK && out->verdict == AK_ALLOW;
+	if (glob(path, 0, NULL, &g) != 0)
+		return false;
+	bool is_found = false;
+	for (size_t i = 0; i < g.gl_pathc && !is_found; i++)
+		is_found = check_file(m, g.gl_pathv[i], out) == OK && out->verdict == AK_ALLOW;
+	globfree(&g);
+	return is_found;
+}
+
+static err_t find_key(struct monitor *m, struct ak_result *out)
+{
+	struct user_saved saved;
+	bool is_found = false;
+	TRY(user_act_begin(&m->user, &saved));
+	for (size_t i = 0; i < m->conf.authorized_keys_files.n && !is_found; i++) {
+		struct buf path;
+		struct ak_result r = {.verdict = AK_DENY};
+		const char *pattern = m->conf.authorized_keys_files.v[i];
+		if (strcmp(pattern, "none") == 0)
+			continue;
+		buf_init(&path, PATH_MAX);
+		if (expand(m, pattern, &path) == OK)
+			is_found = check_pattern(m, (const char *)path.p, &r);
+		buf_done(&path);
+		if (is_found)
+			*out = r;
+		else
+			ak_done(&r);
+	}
+	/* Without the old rights nothing can go on. */
+	if (user_act_end(&saved) != OK)
+		abort();
+	return is_found ? OK : E_DENIED;
+}
+
+/* ---- requests ---- */
+/* Is the key of a kind that may be used at all? */
+static err_t take_key(struct monitor *m, const struct ps_req_key_allowed *req)
+{
+	struct mon_key *key = &m->key;
+	TRY(key_parse_blob(&key->k, req->blob));
+	buf_printf(&key->shown, "%s ", key_type_shown(key_type_of(key->k)));
+	TRY(key_fingerprint(key->k, (enum hash_id)m->conf.fingerprint_hash, &key->shown));
+	buf_put(&key->alg, req->alg.p, req->alg.n);
+	buf_put(&key->blob, req->blob.p, req->blob.n);
+	TRY(buf_err(&key->alg));
+	TRY(buf_err(&key->blob));
+	if (!m->conf.pubkey_auth || !list_has(cslice_str(m->conf.pubkey_algorithms), req->alg) ||
+		!key_alg_fits(key_type_of(key->k), req->alg)) {
+		log_put(LOG_L_INFO,
+			"userauth_pubkey: key type %.*s not in PubkeyAcceptedAlgorithms",
+			(int)num_min(req->alg.n, 64), (const char *)req->alg.p);
+		return E_DENIED;
+	}
+	if (key_type_of(key->k) == KEY_RSA && key_bits(key->k) < m->conf.required_rsa_size) {
+		log_put(LOG_L_INFO, "refusing RSA key of %u bits: RequiredRSASize is %u",
+			key_bits(key->k), m->conf.required_rsa_size);
+		return E_KEY_SIZE;
+	}
+	return OK;
+}
+
+static const char *shown(struct mon_key *key)
+{
+	if (key->shown.n == 0)
+		return NULL;
+	buf_put_u8(&key->shown, 0);
+	return buf_err(&key->shown) == OK ? (const char *)key->shown.p : NULL;
+}
+
+err_t mon_key_allowed(
+	void *arg, const struct ps_req_key_allowed *req, struct ps_rep_key_allowed *rep)
+{
+	struct monitor *m = arg;
+	mon_key_clear(&m->key);
+	err_t e = take_key(m, req);
+	if (e == OK)
+		e = m->is_valid ? find_key(m, &m->key.permit) : E_DENIED;
+	mon_log_try(m, e == OK ? "Postponed" : "Failed", "publickey", shown(&m->key));
+	if (e != OK) {
+		mon_key_clear(&m->key);
+		return OK; /* an answer: no */
+	}
+	m->key.token = ++m->tokens;
+	rep->ok = true;
+	rep->token = m->key.token;
+	return OK;
+}
+
+static err_t verify(const struct monitor *m, const struct ps_req_key_verify *req)
+{
+	const struct mon_key *key = &m->key;
+	struct cslice hostkey = {NULL, 0};
+	struct buf tbs;
+	if (key->token == 0 || key->token != req->token || key->permit.verdict != AK_ALLOW)
+		return E_DENIED;
+	if (req->is_hostbound)
+		hostkey = buf_bytes(&m->setup->keys.v[m->signed_index].blob);
+	buf_init(&tbs, TBS_MAX);
+	err_t e = au_pubkey_tbs(cslice_of(m->session_id, m->session_id_n), cslice_str(m->asked),
+		cslice_str(m->service), buf_bytes(&key->alg), buf_bytes(&key->blob), hostkey, &tbs);
+	if (e == OK)
+		e = key_verify(key->k, buf_bytes(&key->alg), buf_bytes(&tbs), req->sig);
+	buf_done(&tbs);
+	return e;
+}
+
+err_t mon_key_verify(void *arg, const struct ps_req_key_verify *req, struct ps_rep_key_verify *rep)
+{
+	struct monitor *m = arg;
+	err_t e = verify(m, req) == OK ? mon_may_enter(m, "publickey", &m->key.permit) : E_DENIED;
+	mon_log_try(m, e == OK ? "Accepted" : "Failed", "publickey", shown(&m->key));
+	if (e == OK)
+		m->method = "publickey";
+	else
+		mon_key_clear(&m->key);
+	return e;
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: ISC */
+/* monitor - one connection's monitor: its loop, the exchange's signatures, the words for the log */
+#include "build_config.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "app/sshd/monitor.h"
+#include "os/child.h"
+#include "os/drop.h"
+#include "os/random.h"
+
+#define GRACE_JITTER_US 4000000u
+#define SIGN_EVERY_US   5000u    /* after login: one signature in this time on average, */
+#define SIGN_AHEAD_US   1000000u /* so many at once as fit into this */
+
+void mon_stop(struct monitor *m, int code)
+{
+	m->exit_code = code;
+	ev_stop(m->ev);
+}
+
+const char *mon_who(const struct monitor *m, char *room, size_t n)
+{
+	if (!m->is_named)
+		return "";
+	(void)snprintf(
+		room, n, "%s %s ", m->is_valid ? "authenticating user" : "invalid user", m->name);
+	return room;
+}
+
+void mon_log_try(const struct monitor *m, const char *verdict, const char *method, const char *what)
+{
+	bool is_loud = strcmp(verdict, "Accepted") == 0 ||
+		       (strcmp(verdict, "Postponed") != 0 &&
+			       (!m->is_valid || strcmp(method, "password") == 0 ||
+				       m->ps.rules.failures >= mon_conf(m)->max_auth_tries / 2));
+	log_put(is_loud ? LOG_L_INFO : LOG_L_VERBOSE,
+		"%s %s for %s%.100s from %.200s port %u ssh2%s%s", verdict, method,
+		m->is_valid ? "" : "invalid user ", m->name, m->ends.remote, m->ends.remote_port,
+		what != NULL ? ": " : "", what != NULL ? what : "");
+}
+
+/* ---- requests ---- */
+/* The names of the list that a host key here can serve, in the list's order. */
+static void put_hostkey_algs(const struct monitor *m, const char *list, struct buf *out)
+{
+	struct cslice rest = cslice_str(list), name;
+	size_t begin = out->n;
+	while (list_next(&rest, &name)) {
+		bool can = false;
+		for (size_t i = 0; i < m->setup->keys.n && !can; i++)
+			can = key_alg_fits(key_type_of(m->setup->keys.v[i].k), name);
+		if (can)
+			buf_printf(out, "%s%.*s", out->n > begin ? "," : "", (int)name.n,
+				(const char *)name.p);
+	}
+}
+
+static err_t mon_start(void *arg, const struct ps_req_start *req, struct ps_rep_start *rep)
+{
+	struct monitor *m = arg;
+	const struct server_config *c = mon_conf(m);
+	buf_clear(&m->reply);
+	for (size_t i = 0; i < m->setup->keys.n; i++)
+		buf_put_string(&m->reply, buf_bytes(&m->setup->keys.v[i].blob));
+	TRY(buf_err(&m->reply));
+	*rep = (struct ps_rep_start){.version = cslice_str((const char *)m->version.p),
+		.kex = cslice_str(c->kex_algorithms),
+		.hostkey_algs = cslice_str((const char *)m->hostkey_algs.p),
+		.ciphers = cslice_str(c->ciphers),
+		.macs = cslice_str(c->macs),
+		.compression = cslice_str(
+			c->compression == CFG_COMP_NO ? "none" : "none,zlib@openssh.com"),
+		.sig_algs = cslice_str(c->pubkey_algorithms),
+		.log_level = (uint32_t)(log_level() + 1),
+		.hostkeys_n = (uint32_t)m->setup->keys.n,
+		.hostkeys = buf_bytes(&m->reply)};
+	m->ps.fds[0] = m->fds.in;
+	m->ps.fds[1] = m->fds.out;
+	m->ps.fds_n = m->fds.in == m->fds.out ? 1 : 2;
+	return OK;
+}
+
+static err_t mon_moduli(void *arg, const struct ps_req_moduli *req, struct ps_rep_moduli *rep)
+{
+	struct monitor *m = arg;
+	buf_clear(&m->reply);
+	buf_clear(&m->reply2);
+	if (req->max < req->want || req->want < req->min)
+		return E_FORMAT;
+	err_t e = moduli_choose(mon_conf(m)->moduli_file, req, &m->reply, &m->reply2);
+	rep->ok = e == OK;
+	if (e == OK) {
+		rep->p = buf_bytes(&m->reply);
+		rep->g = buf_bytes(&m->reply2);
+	}
+	return OK;
+}
+
+/* After login a rekey may be due at any time, but not a thousand a second: more of them wait. */
+static void pace_signature(struct monitor *m)
+{
+	uint64_t now = os_monotonic_us();
+	if (m->sign_at_us < now)
+		m->sign_at_us = now;
+	if (m->sign_at_us - now > SIGN_AHEAD_US) {
+		struct timespec t = {.tv_nsec = SIGN_EVERY_US * 1000};
+		(void)nanosleep(&t, NULL);
+	}
+	m->sign_at_us += SIGN_EVERY_US;
+}
+
+static err_t mon_sign_host(
+	void *arg, const struct ps_req_sign_host *req, struct ps_rep_sign_host *rep)
+{
+	struct monitor *m = arg;
+	bool is_first = m->session_id_n == 0;
+	/* Only what can be an exchange hash is signed: nothing else that a host key vouches for has
+	 * this length. */
+	if (req->hash.n != hash_size(HASH_SHA1) && req->hash.n != hash_size(HASH_SHA256) &&
+		req->hash.n != hash_size(HASH_SHA384) && req->hash.n != hash_size(HASH_SHA512))
+		return E_LENGTH;
+	if (req->index >= m->setup->keys.n)
+		return E_FORMAT;
+	const struct host_key *h = &m->setup->keys.v[req->index];
+	if (!list_has(cslice_str(mon_conf(m)->hostkey_algorithms), req->alg) ||
+		!key_alg_fits(key_type_of(h->k), req->alg))
+		return E_NO_HOSTKEY;
+	if (!is_first)
+		pace_signature(m);
+	buf_clear(&m->reply);
+	TRY(key_sign(h->k, req->alg, req->hash, &m->reply));
+	if (is_first) {
+		memcpy(m->session_id, req->hash.p, req->hash.n);
+		m->session_id_n = req->hash.n;
+		m->signed_index = req->index;
+	}
+	rep->ok = true;
+	rep->sig = buf_bytes(&m->reply);
+	return OK;
+}
+
+static err_t mon_log(void *arg, const struct ps_req_log *req, struct ps_rep_log *rep)
+{
+	const struct monitor *m = arg;
+	/* Data, whatever it says: no format, one line, marked before login. */
+	if (req->level > LOG_L_DEBUG3)
+		return E_FORMAT;
+	log_put((enum log_level)req->level, "%.*s%s", (int)num_min(req->line.n, 4096),
+		(const char *)req->line.p, m->session > 0 ? "" : " [preauth]");
+	return OK;
+}
+
+static void log_end(const struct monitor *m, err_t why, uint32_t reason, const char *words)
+{
+	char room[300];
+	const char *who = mon_who(m, room, sizeof(room)), *a = m->ends.remote;
+	unsigned port = m->ends.remote_port;
+	switch (why) {
+	case E_CLOSED:
+		log_put(LOG_L_INFO, "Connection closed by %s%s port %u [preauth]", who, a, port);
+		break;
+	case E_IO:
+		log_put(LOG_L_INFO, "Connection reset by %s%s port %u [preauth]", who, a, port);
+		break;
+	case E_DISCONNECTED:
+		log_put(LOG_L_INFO, "Received disconnect from %s port %u:%u: %.400s [preauth]", a,
+			port, reason, words);
+		log_put(LOG_L_INFO, "Disconnected from %s%s port %u [preauth]", who, a, port);
+		break;
+	case E_NOT_SSH:
+		log_put(LOG_L_ERROR,
+			"kex_exchange_identification: client sent invalid protocol identifier "
+			"\"%.256s\"",
+			words);
+		log_put(LOG_L_INFO, "banner exchange: Connection from %s port %u: invalid format",
+			a, port);
+		break;
+	case E_VERSION:
+		log_put(LOG_L_INFO,
+			"Protocol major versions differ for %s port %u: SSH-2.0-Bowline_%s vs. "
+			"%.256s",
+			a, port, BOWLINE_VERSION, words);
+		log_put(LOG_L_INFO,
+			"banner exchange: Connection from %s port %u: could not read protocol "
+			"version",
+			a, port);
+		break;
+	case E_NO_KEX:
+	case E_NO_HOSTKEY:
+	case E_NO_CIPHER:
+	case E_NO_MAC:
+	case E_NO_COMPRESSION:
+		log_put(LOG_L_INFO,
+			"Unable to negotiate with %s port %u: %s. Their offer: %s [preauth]", a,
+			port, err_text(why), words);
+		break;
+	case E_AUTH_TRIES:
+		log_put(LOG_L_ERROR,
+			"maximum authentication attempts exceeded for %s%.100s from %s port %u "
+			"ssh2 [preauth]",
+			m->is_valid ? "" : "invalid user ", m->is_named ? m->name : "", a, port);
+		log_put(LOG_L_INFO, "Disconnecting %s%s port %u: %s [preauth]", who, a, port,
+			err_text(why));
+		break;
+	default:
+		log_put(LOG_L_INFO,
+			"ssh_dispatch_run_fatal: Connection from %s%s port %u: %s [preauth]", who,
+			a, port, err_text(why));
+		break;
+	}
+}
+
+static err_t mon_ended(void *arg, const struct ps_req_ended *req, struct ps_rep_ended *rep)
+{
+	struct monitor *m = arg;
+	char words[4096];
+	(void)snprintf(words, sizeof(words), "%.*s", (int)num_min(req->words.n, sizeof(words) - 1),
+		(const char *)req->words.p);
+	m->is_told_end = true;
+	if (m->session > 0)
+		return OK; /* the session says it in its own words */
+	if (req->why == OK || req->why >= ERR_N)
+		return E_FORMAT;
+	log_end(m, (err_t)req->why, req->reason, words);
+	return OK;
+}
+
+static const struct ps_handlers handlers = {
+	.start = mon_start,
+	.moduli = mon_moduli,
+	.sign_host = mon_sign_host,
+	.pwnam = mon_pwnam,
+	.auth_none = mon_auth_none,
+	.auth_password = mon_auth_password,
+	.key_allowed = mon_key_allowed,
+	.key_verify = mon_key_verify,
+	.kbdint = mon_kbdint,
+	.state = mon_state,
+	.log = mon_log,
+	.ended = mon_ended,
+	.pty = mon_pty,
+	.pty_end = mon_pty_end,
+};
+
+/* ---- loop ---- */
+static void tell_logged_in(struct monitor *m)
+{
+	const int fds[] = {m->fds.status, m->fds.told};
+	for (size_t i = 0; i < ARRAY_N(fds); i++) {
+		if (fds[i] < 0)
+			continue;
+		ssize_t n = write(fds[i], "1", 1);
+		(void)n; /* the listener may have gone */
+		(void)close(fds[i]);
+	}
+	m->fds.status = m->fds.told = -1;
+}
+
+static void start_session(struct monitor *m)
+{
+	ev_timer_stop(m->ev, &m->grace);
+	ev_io_remove(m->ev, &m->chan);
+	tell_logged_in(m);
+	err_t e = mon_session_start(m);
+	if (e == OK) {
+		m->chan = (struct ev_io){
+			.fd = m->fds.chan, .want = EV_IN, .on = m->chan.on, .arg = m};
+		e = ev_io_add(m->ev, &m->chan);
+	}
+	if (e != OK) {
+		log_put(LOG_L_ERROR, "session process: %s", err_text(e));
+		mon_stop(m, EXIT_FATAL);
+		return;
+	}
+	(void)malloc_trim(0);
+}
+
+static void on_chan(struct ev_io *io, unsigned happened)
+{
+	struct monitor *m = io->arg;
+	err_t e = ps_server_read(&m->ps);
+	if (m->session == 0 && m->has_state && (e == OK || e == E_CLOSED)) {
+		start_session(m);
+		return;
+	}
+	if (e == OK || e == E_AGAIN)
+		return;
+	ev_io_remove(m->ev, &m->chan);
+	if (e != E_CLOSED)
+		log_put(LOG_L_ERROR, "monitor: request refused for %s port %u: %s", m->ends.remote,
+			m->ends.remote_port, err_text(e));
+	if (m->session > 0) {
+		/* its end comes as a signal; a broken request is answered with death */
+		if (e != E_CLOSED)
+			(void)kill(m->session, SIGKILL);
+		return;
+	}
+	if (e == E_CLOSED && !m->is_told_end)
+		log_put(LOG_L_ERROR, "network process for %s port %u has ended early",
+			m->ends.remote, m->ends.remote_port);
+	mon_stop(m, EXIT_FATAL);
+}
+
+static void on_grace(struct ev_timer *t, uint64_t now_us)
+{
+	struct monitor *m = t->arg;
+	log_put(LOG_L_INFO, "Timeout before authentication for %s port %u, pid = %ld",
+		m->ends.remote, m->ends.remote_port, (long)getpid());
+	mon_stop(m, EXIT_GRACE);
+}
+
+static void reap(struct monitor *m)
+{
+	int status;
+	pid_t pid;
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid != m->session)
+			continue;
+		/* A crash after login is the user's own; before it (inetd mode) the net process is
+		 * our child. */
+		mon_stop(m, WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_CRASH);
+	}
+}
+
+static void on_signal(void *arg, int signo)
+{
+	struct monitor *m = arg;
+	if (signo == SIGCHLD) {
+		reap(m);
+		return;
+	}
+	log_debug1("monitor: ended by signal %d", signo);
+	if (m->session > 0)
+		(void)kill(m->session, signo);
+	mon_stop(m, EXIT_FATAL);
+}
+
+/* What is fixed for the connection, and part of every exchange hash. */
+static err_t put_fixed(struct monitor *m)
+{
+	const struct server_config *c = mon_conf(m);
+	bool has_more = c->version_addendum != NULL && c->version_addendum[0] != 0 &&
+			strcmp(c->version_addendum, "none") != 0;
+	buf_printf(&m->version, "SSH-2.0-Bowline_%s%s%s", BOWLINE_VERSION, has_more ? " " : "",
+		has_more ? c->version_addendum : "");
+	buf_put_u8(&m->version, 0);
+	put_hostkey_algs(m, c->hostkey_algorithms, &m->hostkey_algs);
+	buf_put_u8(&m->hostkey_algs, 0);
+	TRY(buf_err(&m->version));
+	return buf_err(&m->hostkey_algs);
+}
+
+static err_t prepare(struct monitor *m)
+{
+	static const int signals[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP};
+	int64_t grace = m->setup->global.login_grace;
+	TRY(put_fixed(m));
+	child_ignore_pipe();
+	TRY(ev_new(&m->ev));
+	TRY(ev_signals(m->ev, signals, ARRAY_N(signals), on_signal, m));
+	m->chan = (struct ev_io){.fd = m->fds.chan, .want = EV_IN, .on = on_chan, .arg = m};
+	TRY(ev_io_add(m->ev, &m->chan));
+	m->grace = (struct ev_timer){.at_us = UINT64_MAX, .on = on_grace, .arg = m};
+	if (grace > 0)
+		ev_timer_set(m->ev, &m->grace,
+			os_monotonic_us() + (uint64_t)grace * 1000000 +
+				rng_below(os_rng(), GRACE_JITTER_US));
+	return OK;
+}
+
+int monitor_main(struct setup *s, const struct conn_fds *fds)
+{
+	struct monitor *m = calloc(1, sizeof(*m));
+	if (m == NULL)
+		return EXIT_FATAL;
+	child_set_name("sshd-session");
+	drop_dumpable();
+	m->setup = s;
+	m->fds = *fds;
+	m->exit_code = EXIT_FATAL;
+	buf_init(&m->reply, 256 * 1024);
+	buf_init(&m->reply2, 256 * 1024);
+	buf_init(&m->version, 1024);
+	buf_init(&m->hostkey_algs, 8192);
+	buf_init(&m->frozen, PS_BIG_MAX);
+	mon_key_init(&m->key);
+	ps_server_init(&m->ps, fds->chan, &handlers, m);
+	os_ends_of(fds->in, &m->ends);
+	log_put(LOG_L_VERBOSE, "Connection from %s port %u on %s port %u", m->ends.remote,
+		m->ends.remote_port, m->ends.local, m->ends.local_port);
+	err_t e = prepare(m);
+	if (e == OK)
+		e = ev_run(m->ev);
+	if (e != OK)
+		log_put(LOG_L_ERROR, "monitor: %s", err_text(e));
+	mon_ptys_end(m);
+	return m->exit_code;
+}

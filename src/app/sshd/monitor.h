@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * monitor - the state of one connection's monitor, shared by monitor.c and mon_*.c
+ *
+ * The monitor decides.  It takes nothing from the network process on trust: the session id is the
+ * first exchange hash that it signed itself, the data under a user's signature it builds itself,
+ * and the key is the one that it looked up itself.
+ */
+#ifndef APP_SSHD_MONITOR_H
+#define APP_SSHD_MONITOR_H
+
+#include "app/sshd/sshd.h"
+#include "key/authorized_keys.h"
+#include "os/ev.h"
+#include "os/pty.h"
+#include "os/user.h"
+#include "privsep/serve.h"
+
+#define MON_PTYS_MAX 64
+
+struct mon_key {        /* the key asked about last */
+	uint32_t token; /* 0 = none */
+	struct key *k;
+	struct buf alg, blob, shown; /* shown: "ED25519 SHA256:..." */
+	struct ak_result permit;
+};
+
+struct mon_pty {
+	char name[PTY_NAME_MAX]; /* "" = free place */
+	pid_t pid;
+};
+
+struct monitor {
+	struct setup *setup;
+	struct ev *ev;
+	struct conn_fds fds;
+	struct ps_server ps;
+	struct ev_io chan;
+	struct ev_timer grace;
+	struct os_ends ends;
+	struct buf reply, reply2;         /* what replies point at */
+	struct buf version, hostkey_algs; /* NUL-terminated; the same before and after login */
+
+	/* exchange */
+	uint8_t session_id[HASH_MAX];
+	size_t session_id_n;
+	uint32_t signed_index;
+	uint64_t sign_at_us; /* after login: when the next signature may be made */
+
+	/* user */
+	char *asked; /* the name as asked for, `:style` and all: a signature covers this */
+	char *name;  /* without the style; printable only through the log */
+	char *service;
+	bool is_named, is_valid, has_conf;
+	struct os_user user; /* valid only */
+	struct server_config conf;
+	struct mon_key key;
+	uint32_t tokens;
+	const char *method; /* that let the user in */
+
+	/* session */
+	struct buf frozen; /* the transport's state */
+	bool has_state, is_told_end;
+	pid_t session;
+	struct mon_pty ptys[MON_PTYS_MAX];
+	int exit_code;
+};
+
+/* The configuration for this connection: the user's after pwnam, the global one before. */
+static inline const struct server_config *mon_conf(const struct monitor *m)
+{
+	return m->has_conf ? &m->conf : &m->setup->global;
+}
+
+void mon_stop(struct monitor *m, int code);
+/* "authenticating user U ", "invalid user U ", or "" for log lines. */
+const char *mon_who(const struct monitor *m, char *room, size_t n);
+/* Accepted, Failed, Postponed M for U from A port N ssh2: the lines that log scanners read. */
+void mon_log_try(
+	const struct monitor *m, const char *verdict, const char *method, const char *what);
+
+/* mon_user.c */
+err_t mon_pwnam(void *arg, const struct ps_req_pwnam *req, struct ps_rep_pwnam *rep);
+err_t mon_auth_none(void *arg, const struct ps_req_auth_none *req, struct ps_rep_auth_none *rep);
+err_t mon_auth_password(
+	void *arg, const struct ps_req_auth_password *req, struct ps_rep_auth_password *rep);
+err_t mon_kbdint(void *arg, const struct ps_req_kbdint *req, struct ps_rep_kbdint *rep);
+/* May this user come in by this method at all?  OK, E_DENIED (told in the log). */
+MUST err_t mon_may_enter(struct monitor *m, const char *method, const struct ak_result *permit);
+
+/* mon_key.c */
+err_t mon_key_allowed(
+	void *arg, const struct ps_req_key_allowed *req, struct ps_rep_key_allowed *rep);
+err_t mon_key_verify(void *arg, const struct ps_req_key_verify *req, struct ps_rep_key_verify *rep);
+void mon_key_init(struct mon_key *key);
+void mon_key_clear(struct mon_key *key);
+
+/* What the way in allows: everything but for a key with options. */
+struct ak_permit mon_permit(const struct monitor *m);
+
+/* mon_session.c */
+err_t mon_state(void *arg, const struct ps_req_state *req, struct ps_rep_state *rep);
+err_t mon_pty(void *arg, const struct ps_req_pty *req, struct ps_rep_pty *rep);
+err_t mon_pty_end(void *arg, const struct ps_req_pty_end *req, struct ps_rep_pty_end *rep);
+/* Starts the session process in the place of the network process. */
+MUST err_t mon_session_start(struct monitor *m);
+void mon_ptys_end(struct monitor *m);
+
+/* moduli.c: a safe prime for the group exchange, p and g appended as magnitudes.  E_NOT_FOUND: none
+ * fits. */
+MUST err_t moduli_choose(
+	const char *file, const struct ps_req_moduli *want, struct buf *p, struct buf *g);
+/* Pure part: the same over the text of the file. */
+MUST err_t moduli_pick(struct cslice text, const struct ps_req_moduli *want, struct rng *rng,
+	struct buf *p, struct buf *g);
+
+#endif

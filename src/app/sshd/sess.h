@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: ISC */
+/* sess - the state of the session process, shared by session.c and sess_*.c */
+#ifndef APP_SSHD_SESS_H
+#define APP_SSHD_SESS_H
+
+#include "app/sshd/session.h"
+#include "base/list.h"
+#include "os/ev.h"
+#include "os/pty.h"
+#include "privsep/ask.h"
+#include "run/chanio.h"
+
+#define SESS_ENV_MAX 128 /* variables that a client may set for a session */
+
+/* NAME=VALUE in order; a second value of a name takes the place of the first. */
+struct env_list {
+	char **v; /* NULL-terminated, owned */
+	size_t n, cap;
+};
+void env_init(struct env_list *e);
+void env_done(struct env_list *e);
+MUST err_t env_set(struct env_list *e, const char *name, const char *value);
+MUST err_t env_set_pair(
+	struct env_list *e, const char *pair); /* NAME=VALUE; E_FORMAT without a name */
+const char *env_get(const struct env_list *e, const char *name);
+
+struct server;
+
+enum sess_kind { SESS_NEW, SESS_SHELL, SESS_COMMAND, SESS_SUBSYSTEM, SESS_FORCED };
+
+struct sess { /* a channel of type "session" */
+	struct list link;
+	struct server *server;
+	uint32_t chan;
+	uint32_t id; /* for the log */
+	enum sess_kind kind;
+	bool has_pty, has_io;
+	int master, slave;
+	char tty[PTY_NAME_MAX];
+	char *term, *command, *original; /* owned */
+	struct env_list client_env;
+	uint64_t last_time;
+	char *last_host;
+	pid_t pid; /* 0 = not started or ended */
+	bool is_exited, is_exit_told, is_out_done, is_close_told;
+	int status;
+	struct chanio io;
+};
+
+struct server {
+	const struct session_start *start;
+	struct ev *ev;
+	struct tp *tp;
+	struct pump pump;
+	struct cn *cn;
+	struct ps_client ps;
+	struct chunk_pool pool;
+	struct alg_policy policy;
+	struct tp_env tp_env;
+	struct tp_hostkey keys[HOST_KEYS_MAX];
+	struct list sessions;
+	size_t sessions_n;
+	uint32_t next_id;
+	bool no_more_sessions;
+	struct ev_timer alive;
+	uint64_t seen_packets;
+	uint32_t unanswered;
+};
+
+/* sess_request.c: a channel request of this session; the answer for the peer. */
+bool sess_request(struct sess *s, struct cslice name, struct cslice body);
+
+/* sess_child.c: runs the shell, the command or the subsystem. */
+MUST err_t sess_start(struct sess *s);
+/* The child has ended, or its output: tell the peer, and close when both have. */
+void sess_check_end(struct sess *s);
+
+/* sess_env.c: the environment of a session in the order of compat 8.1. */
+MUST err_t sess_env(const struct sess *s, struct env_list *out);
+
+/* sess_login.c: in the child, before the shell: nologin, expired password, motd, last login, rc. */
+void sess_login_words(const struct sess *s);
+void sess_run_rc(const struct sess *s, const struct env_list *env);
+void sess_refuse_nologin(const struct sess *s);
+void sess_change_password(const struct sess *s);
+
+struct sess *sess_find(struct server *sv, uint32_t chan);
+void sess_free(struct sess *s);
+
+#endif
