@@ -37,7 +37,7 @@ struct au_client_env { /* borrowed for the engine's life */
 				      keyboard-interactive */
 	bool hostbound;            /* use publickey-hostbound-v00 where the server announces it */
 	bool no_pipeline; /* second try: wait for SERVICE_ACCEPT before the first request */
-	struct rng *rng;  /* kept for callers: the transport draws the padding */
+	struct rng *rng;  /* not used: the transport draws the padding of password packets */
 };
 
 enum au_ev_type {

@@ -50,7 +50,8 @@ err_t au_client_ask(struct au_client *au, struct au_event ev)
 err_t au_client_request(
 	struct au_client *au, const char *method, struct cslice body, enum au_outstanding out)
 {
-	TRY(tq_put(&au->out, TQ_OWN, userauth_request, .user = cslice_str(au->env.user),
+	enum tq_kind kind = out == AU_OUT_PASSWORD ? TQ_PADDED : TQ_OWN;
+	TRY(tq_put(&au->out, kind, userauth_request, .user = cslice_str(au->env.user),
 		.service = cslice_str(AU_NEXT_SERVICE), .method = cslice_str(method),
 		.body = body));
 	au->outstanding = out;

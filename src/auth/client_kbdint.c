@@ -52,7 +52,7 @@ static err_t kbdint_answer(struct au_client *au, err_t verdict, struct cslice da
 		(void)rd_str(&r);
 	if (rd_end(&r) != OK)
 		return E_USAGE;
-	TRY(tq_put(&au->out, TQ_OWN, userauth_info_response, .count = au->ki.prompts_n,
+	TRY(tq_put(&au->out, TQ_PADDED, userauth_info_response, .count = au->ki.prompts_n,
 		.responses = data));
 	au->ki.is_answered = au->ki.is_answered || au->ki.prompts_n > 0;
 	au->outstanding = AU_OUT_KBDINT;

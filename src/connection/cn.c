@@ -292,8 +292,7 @@ err_t cn_flush(struct cn *cn)
 /* ---- what is known ---- */
 bool cn_is_open(const struct cn *cn, uint32_t chan)
 {
-	const struct cn_chan *c = cn_chan_find(cn, chan);
-	return c != NULL && c->state == CN_OPEN && !c->close_sent && !c->close_seen;
+	return cn_chan_is_usable(cn_chan_find(cn, chan));
 }
 
 size_t cn_channels(const struct cn *cn)

@@ -127,7 +127,7 @@ MUST err_t cn_global(struct cn *cn, const char *name, bool want_reply, struct cs
 MUST err_t cn_global_reply(struct cn *cn, bool ok, struct cslice body);
 
 /* ---- what is known ---- */
-bool cn_is_open(const struct cn *cn, uint32_t chan);
+bool cn_is_open(const struct cn *cn, uint32_t chan); /* confirmed, and closed by nobody */
 size_t cn_channels(const struct cn *cn);
 uint32_t cn_window_out(const struct cn *cn, uint32_t chan); /* what the peer lets us send */
 uint32_t cn_window_in(const struct cn *cn, uint32_t chan);  /* what we let the peer send */

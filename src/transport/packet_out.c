@@ -75,6 +75,24 @@ static size_t padding_for(const struct pktc *p, size_t payload_n)
 	return pad;
 }
 
+/* The same, more of it when the length of the payload is to be hidden: up to a multiple of pad_to.
+ */
+static size_t padding_to(const struct tp *tp, size_t payload_n)
+{
+	const struct pktc *p = tp->out_way.pktc;
+	size_t pad = padding_for(p, payload_n), unit = TP_PAYLOAD_AT - p->clear_len + payload_n;
+	if (tp->out.pad_to == 0)
+		return pad;
+	while ((unit + pad) % tp->out.pad_to != 0 && pad + p->block <= UINT8_MAX)
+		pad += p->block;
+	return pad;
+}
+
+void tp_pad_next(struct tp *tp, size_t multiple)
+{
+	tp->out.pad_to = num_min(multiple, TP_PAD_MAX);
+}
+
 /* Whole size on the wire, tag included. */
 static size_t packet_size(const struct pktc *p, size_t payload_n)
 {
@@ -106,7 +124,7 @@ static err_t reserve_one(struct tp *tp, uint8_t msg, size_t want)
 {
 	if (want >= TP_PACKET_MAX)
 		return E_LIMIT;
-	size_t size = packet_size(tp->out_way.pktc, payload_room(tp, want + 1));
+	size_t size = packet_size(tp->out_way.pktc, payload_room(tp, want + 1)) + tp->out.pad_to;
 	if (size - tp->out_way.pktc->tag > TP_PACKET_MAX)
 		return E_LIMIT;
 	struct tp_seg *seg;
@@ -132,8 +150,13 @@ static err_t may_send(const struct tp *tp)
 
 err_t tp_reserve(struct tp *tp, uint8_t msg, size_t want, struct slice *body)
 {
-	TRY(may_send(tp));
-	TRY(reserve_one(tp, msg, want));
+	err_t e = may_send(tp);
+	if (e == OK)
+		e = reserve_one(tp, msg, want);
+	if (e != OK) {
+		tp->out.pad_to = 0;
+		return e;
+	}
 	*body = (struct slice){body_at(&tp->out, 0), want};
 	return OK;
 }
@@ -141,6 +164,7 @@ err_t tp_reserve(struct tp *tp, uint8_t msg, size_t want, struct slice *body)
 err_t tp_reserve_bulk(struct tp *tp, uint8_t msg, struct tp_bulk *bulk)
 {
 	TRY(may_send(tp));
+	tp->out.pad_to = 0;
 	if (bulk->data_max == 0 || bulk->want == 0 || bulk->head_n >= TP_PACKET_MAX ||
 		bulk->data_max >= TP_PACKET_MAX)
 		return E_LIMIT;
@@ -172,6 +196,7 @@ void tp_cancel(struct tp *tp)
 {
 	tp->out.rsv = NULL;
 	tp->out.rsv_head = 0;
+	tp->out.pad_to = 0;
 }
 
 /* ---- commit ---- */
@@ -193,7 +218,7 @@ static err_t deflate_payload(struct tp *tp, uint8_t *payload, size_t *n, size_t 
 /* Length words and padding around a payload; gives packet_length + 4. */
 static size_t finish(struct tp *tp, uint8_t *pkt, size_t payload_n)
 {
-	size_t pad = padding_for(tp->out_way.pktc, payload_n);
+	size_t pad = padding_to(tp, payload_n);
 	be32_put(pkt, (uint32_t)(1 + payload_n + pad));
 	pkt[4] = (uint8_t)pad;
 	rng_fill(tp->env->rng, pkt + TP_PAYLOAD_AT + payload_n, pad);

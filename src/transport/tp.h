@@ -109,6 +109,9 @@ MUST err_t tp_answer(struct tp *tp, uint32_t ask, err_t verdict, struct cslice d
 MUST err_t tp_reserve(struct tp *tp, uint8_t msg, size_t want, struct slice *body);
 MUST err_t tp_commit(struct tp *tp, size_t used);
 void tp_cancel(struct tp *tp);
+/* The next packet is padded to a multiple of so many bytes (at most 128), which hides the length of
+ * what is in it.  To be said before tp_reserve, again after each E_AGAIN. */
+void tp_pad_next(struct tp *tp, size_t multiple);
 
 /* Several packets of one kind laid out one behind the other, for bulk: each body = head_n bytes +
  * up to data_max data. The caller sets head_n, data_max and want (data bytes wished in all); v is

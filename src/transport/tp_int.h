@@ -31,6 +31,7 @@
 #define TP_PONGS_MAX      16384u
 #define TP_SESSION_ID_MAX HASH_MAX
 #define TP_EXT_MAX        1024u
+#define TP_PAD_MAX        128u
 #define TP_PAYLOAD_AT     5u /* packet_length, padding_length */
 
 enum tp_peer_flags {
@@ -88,6 +89,7 @@ struct tp_out {
 	size_t rsv_stride; /* from packet to packet */
 	size_t rsv_n, rsv_head;
 	uint8_t rsv_msg;
+	size_t pad_to; /* 0 = as the cipher needs */
 	struct buf z_buf;
 };
 

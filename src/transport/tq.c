@@ -4,7 +4,8 @@
 
 #include "transport/tq.h"
 
-#define HEAD 6
+#define HEAD   6
+#define PAD_TO 64
 #define BODY_MAX                                                                                   \
 	((size_t)255 << 10) /* the largest packet that may ever be agreed, less its frame */
 
@@ -19,6 +20,17 @@ void tq_done(struct tq *q)
 	buf_done(&q->waiting);
 }
 
+static err_t reserve(struct tq *q, enum tq_kind kind, uint8_t msg, struct slice *room)
+{
+	struct slice body = {NULL, room->n};
+	if (kind == TQ_PADDED)
+		tp_pad_next(q->tp, PAD_TO);
+	TRY(tp_reserve(q->tp, msg, body.n, &body));
+	assert(body.n >= room->n);
+	room->p = body.p;
+	return OK;
+}
+
 err_t tq_begin(struct tq *q, enum tq_kind kind, uint8_t msg, size_t n, struct slice *room)
 {
 	if (n > BODY_MAX)
@@ -28,12 +40,11 @@ err_t tq_begin(struct tq *q, enum tq_kind kind, uint8_t msg, size_t n, struct sl
 	q->want = n;
 	q->is_direct = false;
 	if (tq_is_empty(q) && !q->is_held) {
-		struct slice body;
-		err_t e = tp_reserve(q->tp, msg, n, &body);
+		struct slice body = {NULL, n};
+		err_t e = reserve(q, kind, msg, &body);
 		if (e == OK) {
-			assert(body.n >= n);
 			q->is_direct = true;
-			*room = (struct slice){body.p, n};
+			*room = body;
 			return OK;
 		}
 		if (e != E_AGAIN)
@@ -68,8 +79,8 @@ err_t tq_flush(struct tq *q)
 	while (e == OK && at < q->waiting.n) {
 		const uint8_t *p = q->waiting.p + at;
 		size_t n = be32_get(p + 2);
-		struct slice body;
-		e = tp_reserve(q->tp, p[1], n, &body);
+		struct slice body = {NULL, n};
+		e = reserve(q, (enum tq_kind)p[0], p[1], &body);
 		if (e != OK)
 			break;
 		struct wr w = wr_of(body);

@@ -12,7 +12,11 @@
 
 #include "transport/tp.h"
 
-enum tq_kind { TQ_OWN, TQ_ANSWER };
+enum tq_kind {
+	TQ_OWN,
+	TQ_ANSWER, /* to the peer: counted */
+	TQ_PADDED  /* holds a secret: its length is hidden (compat 7.3) */
+};
 
 struct tq {
 	struct tp *tp;      /* borrowed */

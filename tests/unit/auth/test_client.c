@@ -369,6 +369,7 @@ static void passwords_are_asked_for_as_often_as_configured(void **state)
 	fx_init(&f, "password");
 	fx_start(&f);
 	take_request(&f, "none");
+	assert_int_equal(dbl_pad(f.tp), 0);
 	accept_service(&f);
 	assert_int_equal(say_failure(&f, "publickey,password", false), OK);
 	for (uint32_t i = 0; i < 3; i++) {
@@ -379,6 +380,7 @@ static void passwords_are_asked_for_as_often_as_configured(void **state)
 		assert_int_equal(au_client_answer(f.au, ev.ask, OK, cslice_str("secret")), E_PHASE);
 		assert_int_equal(ssh_get_auth_password(take_request(&f, "password").body, &pw), OK);
 		assert_true(!pw.change && cslice_eq_str(pw.password, "secret") && pw.more.n == 0);
+		assert_int_equal(dbl_pad(f.tp), 64);
 		assert_int_equal(say_failure(&f, "publickey,password", false), OK);
 	}
 	poll_for(&f, AU_EV_FAILED);
@@ -459,6 +461,7 @@ static void keyboard_interactive_answers_each_round_with_its_count(void **state)
 		ssh_get_userauth_info_response(dbl_take(f.tp, SSH_MSG_userauth_info_response), &m),
 		OK);
 	assert_int_equal(m.count, 2);
+	assert_int_equal(dbl_pad(f.tp), 64);
 	assert_int_equal(m.responses.n, 9);
 	assert_int_equal(say(&f, SSH_MSG_userauth_60, INFO_ZERO, sizeof(INFO_ZERO) - 1), OK);
 	ev = poll_for(&f, AU_EV_ASK_INFO);
@@ -675,6 +678,7 @@ static void requests_wait_for_the_end_of_a_key_exchange(void **state)
 	f.tp->is_rekeying = false;
 	poll_for(&f, AU_EV_NONE);
 	take_request(&f, "password");
+	assert_int_equal(dbl_pad(f.tp), 64);
 	fx_done(&f);
 }
 

@@ -49,6 +49,16 @@ struct cslice dbl_take(struct tp *tp, uint8_t no)
 	return m->body;
 }
 
+size_t dbl_pad(const struct tp *tp)
+{
+	return tp->sent[tp->taken_n - 1].pad;
+}
+
+void tp_pad_next(struct tp *tp, size_t multiple)
+{
+	tp->pad = multiple;
+}
+
 void dbl_take_none(struct tp *tp)
 {
 	if (dbl_left(tp) > 0)
@@ -65,7 +75,8 @@ static void record(struct tp *tp, const uint8_t *p, size_t n)
 	uint8_t *at = tp->arena + tp->arena_n;
 	memcpy(at, p, n);
 	tp->arena_n += n;
-	tp->sent[tp->sent_n++] = (struct dbl_msg){tp->msg, {at, n}};
+	tp->sent[tp->sent_n++] = (struct dbl_msg){tp->msg, {at, n}, tp->pad};
+	tp->pad = 0;
 }
 
 static err_t may_reserve(struct tp *tp, size_t n)

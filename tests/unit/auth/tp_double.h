@@ -16,6 +16,7 @@
 struct dbl_msg {
 	uint8_t no;
 	struct cslice body;
+	size_t pad; /* padded to a multiple of it */
 };
 
 struct tp {
@@ -49,6 +50,8 @@ struct tp *dbl_new(void);
 void dbl_free(struct tp *tp);
 /* The next message that was sent; fails the test when there is none, or it is another one. */
 struct cslice dbl_take(struct tp *tp, uint8_t no);
+/* What the message taken last was padded to. */
+size_t dbl_pad(const struct tp *tp);
 /* Nothing more was sent. */
 void dbl_take_none(struct tp *tp);
 size_t dbl_left(const struct tp *tp);

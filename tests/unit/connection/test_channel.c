@@ -330,7 +330,9 @@ static void eof_and_close_follow_what_was_sent_before(void **state)
 		assert_int_equal(
 			cn_request(f.cn, chan, "exit-status", false, cslice_str("\0\0\0\0")), OK);
 		cn_eof(f.cn, chan);
+		assert_true(cn_is_open(f.cn, chan));
 		cn_close(f.cn, chan);
+		assert_false(cn_is_open(f.cn, chan));
 		cn_close(f.cn, chan);
 		flush(&f);
 		assert_int_equal(cn_request(f.cn, chan, "late", false, NOTHING), E_PHASE);

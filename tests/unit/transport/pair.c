@@ -174,6 +174,10 @@ static void words(struct end *e, const struct tp_event *ev)
 
 static void note(struct end *e, const struct tp_event *ev)
 {
+	if (ev->type == TP_EV_MSG && e->on_msg != NULL) {
+		e->on_msg(e, ev);
+		return;
+	}
 	assert(e->events_n < PAIR_EVENTS_MAX);
 	e->events[e->events_n++] = (uint8_t)ev->type;
 	e->asked_hostkey += ev->type == TP_EV_ASK_HOSTKEY;

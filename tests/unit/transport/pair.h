@@ -40,6 +40,9 @@ struct end {
 	bool is_late;          /* questions are left open: answer them with end_answer */
 	struct tp_event question;
 	bool is_questioned, reopen_on_success;
+	/* instead of noting messages: the layers above take them */
+	void (*on_msg)(struct end *e, const struct tp_event *ev);
+	void *arg;
 };
 
 struct pair {
