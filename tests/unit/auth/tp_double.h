@@ -11,7 +11,7 @@
 #include "transport/tp.h"
 
 #define DBL_SENT_MAX 8192
-#define DBL_ARENA    ((size_t)24 << 20)
+#define DBL_ARENA    ((size_t)4 << 20)
 
 struct dbl_msg {
 	uint8_t no;
