@@ -106,6 +106,7 @@ static err_t ctx_new(const struct pktc *p, const struct tp_keymat *m, enum pktc_
 	err_t e = p->init(ctx, dir, cslice_of(m->key.b, m->key.n), cslice_of(m->iv.b, m->iv.n),
 		cslice_of(m->mac.b, m->mac.n));
 	if (e != OK) {
+		p->done(ctx); /* it may be half made */
 		wipe_free(ctx, n);
 		return e;
 	}

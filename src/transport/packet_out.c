@@ -225,7 +225,28 @@ static size_t finish(struct tp *tp, uint8_t *pkt, size_t payload_n)
 	return TP_PAYLOAD_AT + payload_n + pad;
 }
 
-/* Packets `first` to first + n - 1 of the reservation, the last with last_n bytes of body. */
+/* seal has no error to give: when the library failed, the packet is all zero, which no sealed one
+ * is. */
+static bool is_spoiled(const uint8_t *pkt)
+{
+	static const uint8_t zeros[16];
+	return memcmp(pkt, zeros, sizeof(zeros)) == 0;
+}
+
+static err_t seal_all(struct tp_way *way, const struct pktc_one *v, size_t n)
+{
+	if (n > 1 && way->pktc->seal_many != NULL)
+		way->pktc->seal_many(way->ctx, v, n);
+	else
+		for (size_t i = 0; i < n; i++)
+			way->pktc->seal(way->ctx, v[i].at, v[i].pkt, v[i].n);
+	for (size_t i = 0; i < n; i++)
+		if (is_spoiled(v[i].pkt))
+			return E_CRYPTO;
+	return OK;
+}
+
+/* The first n packets of the reservation, the last with last_n bytes of body. */
 static err_t commit(struct tp *tp, size_t n, size_t full_n, size_t last_n)
 {
 	struct tp_out *o = &tp->out;
@@ -248,11 +269,7 @@ static err_t commit(struct tp *tp, size_t n, size_t full_n, size_t last_n)
 		tp_way_count(way, v[i].n);
 		bytes += v[i].n + way->pktc->tag;
 	}
-	if (n > 1 && way->pktc->seal_many != NULL)
-		way->pktc->seal_many(way->ctx, v, n);
-	else
-		for (size_t i = 0; i < n; i++)
-			way->pktc->seal(way->ctx, v[i].at, v[i].pkt, v[i].n);
+	TRY(seal_all(way, v, n));
 	tail(o)->end += bytes;
 	o->unsent += bytes;
 	tp->counts.packets_out += n;
