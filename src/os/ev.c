@@ -16,9 +16,10 @@
 
 #include "os/ev.h"
 
-#define BATCH         32
-#define TIMERS_A_TURN 64 /* a timer that sets itself into the past cannot starve the descriptors   \
-			  */
+#define BATCH 32
+#define TIMERS_A_TURN                                                                              \
+	64 /* a timer that sets itself into the past cannot starve the descriptors                 \
+	    */
 
 struct ev_signal_source {
 	struct ev_io io;
@@ -253,6 +254,11 @@ void os_signals_reset(void)
 	sigset_t none;
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void os_sigpipe_ignore(void)
+{
+	(void)signal(SIGPIPE, SIG_IGN);
 }
 
 /* ---- the loop -----------------------------------------------------------------------------------

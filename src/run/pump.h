@@ -2,9 +2,10 @@
 /*
  * pump - the only place where a socket meets an engine
  *
- * It reads into tp_space, feeds, hands every transport event to `on_event`, calls `before_send` (cn_flush and the like), writes
- * what tp_ready gives, keeps the interest bits and the deadline timer right.  Reads up to 256 KiB a call and writes the same.
- * fd_in and fd_out may be one socket or two pipe ends; both are made non-blocking; both stay the caller's.
+ * It reads into tp_space, feeds, hands every transport event to `on_event`, calls `before_send`
+ * (cn_flush and the like), writes what tp_ready gives, keeps the interest bits and the deadline
+ * timer right.  Reads up to 256 KiB a call and writes the same. fd_in and fd_out may be one socket
+ * or two pipe ends; both are made non-blocking; both stay the caller's.
  */
 #ifndef RUN_PUMP_H
 #define RUN_PUMP_H
@@ -18,21 +19,26 @@ struct pump {
 	struct tp *tp;
 	int fd_in, fd_out;
 	void *arg;
-	err_t (*on_event)(void *arg, struct tp_event *e); /* an error other than E_AGAIN is made sticky: tp_fail.  E_AGAIN: stop
-							     polling events until pump_kick (a question is outstanding) */
-	err_t (*before_send)(void *arg);   /* may be NULL */
-	void (*on_closed)(void *arg, err_t why); /* once: all that could be sent has been; tp_error(tp) or E_CLOSED in why */
+	err_t (*on_event)(void *arg,
+		struct tp_event
+			*e); /* an error other than E_AGAIN is made sticky: tp_fail.  E_AGAIN: stop
+				polling events until pump_kick (a question is outstanding) */
+	err_t (*before_send)(void *arg);         /* may be NULL */
+	void (*on_closed)(void *arg, err_t why); /* once: all that could be sent has been;
+						    tp_error(tp) or E_CLOSED in why */
 	/* own */
 	struct ev_io in, out;
 	struct ev_timer timer;
 	bool is_running, is_in_eof, is_blocked, is_one_fd;
 	bool is_turning, is_kicked, is_closing, is_out_dead;
-	int sys_errno; /* of the read or write that ended the connection, 0 = none: for the message */
+	int sys_errno; /* of the read or write that ended the connection, 0 = none: for the message
+			*/
 };
 
 MUST err_t pump_start(struct pump *p);
-void pump_stop(struct pump *p);  /* removes itself from the loop */
-/* Something was put into the engine, or a question was answered: go on.  From inside a callback: after it. */
+void pump_stop(struct pump *p); /* removes itself from the loop */
+/* Something was put into the engine, or a question was answered: go on.  From inside a callback:
+ * after it. */
 void pump_kick(struct pump *p);
 
 #endif

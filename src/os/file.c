@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: ISC */
+/* file - small files whole */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/file.h"
+
+#define STEP 4096
+
+static err_t err_of(int why)
+{
+	if (why == ENOENT || why == ENOTDIR)
+		return E_NOT_FOUND;
+	return why == EACCES || why == EPERM ? E_PERMISSION : E_IO;
+}
+
+static err_t read_all(int fd, size_t hint, struct buf *out)
+{
+	size_t before = out->n;
+	for (;;) {
+		size_t room = num_max(hint, STEP);
+		if (out->limit - out->n <
+			room) /* one byte more than may be held shows that it is too long */
+			room = out->limit - out->n;
+		uint8_t *p = room > 0 ? buf_room(out, room) : NULL;
+		uint8_t extra;
+		ssize_t n = p != NULL ? read(fd, p, room) : read(fd, &extra, 1);
+		if (n < 0 && errno != EINTR) {
+			out->n = before;
+			return E_IO;
+		}
+		if (p == NULL && n > 0) {
+			out->n = before;
+			return buf_err(out) != OK ? buf_err(out) : E_LIMIT;
+		}
+		if (p != NULL)
+			out->n -= room - (n > 0 ? (size_t)n : 0);
+		if (n == 0)
+			return OK;
+		hint = 0;
+	}
+}
+
+err_t os_file_read(const char *path, struct buf *out, struct os_file *info)
+{
+	struct os_file scratch;
+	if (info == NULL)
+		info = &scratch;
+	*info = (struct os_file){0};
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0) {
+		info->why = errno;
+		return err_of(errno);
+	}
+	struct stat st;
+	err_t e = OK;
+	if (fstat(fd, &st) < 0) {
+		info->why = errno;
+		e = E_IO;
+	} else {
+		info->uid = st.st_uid;
+		info->mode = st.st_mode & 07777;
+		if (S_ISDIR(st.st_mode)) {
+			info->why = EISDIR;
+			e = E_FORMAT;
+		}
+		if (!S_ISREG(st.st_mode)) /* /dev/null, or the pipe of a shell's <(...) */
+			(void)fcntl(fd, F_SETFL, 0);
+	}
+	if (e == OK) {
+		e = read_all(fd, (size_t)st.st_size + 1, out);
+		if (e == E_IO)
+			info->why = errno;
+	}
+	close(fd);
+	return e;
+}
+
+int os_file_probe(const char *path)
+{
+	return access(path, R_OK) == 0 ? 0 : errno;
+}
+
+static bool lacks_line_end(int fd)
+{
+	char last;
+	off_t end = lseek(fd, 0, SEEK_END);
+	return end > 0 && pread(fd, &last, 1, end - 1) == 1 && last != '\n';
+}
+
+err_t os_file_append(const char *path, struct cslice text, uint32_t mode, int *why)
+{
+	int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, (mode_t)mode);
+	if (fd < 0) {
+		*why = errno;
+		return err_of(errno);
+	}
+	(void)flock(fd, LOCK_EX);
+	struct buf line;
+	buf_init(&line, text.n + 1);
+	if (lacks_line_end(fd))
+		buf_put_u8(&line, '\n');
+	buf_put(&line, text.p, text.n);
+	err_t e = buf_err(&line);
+	if (e == OK && write(fd, line.p, line.n) != (ssize_t)line.n) {
+		*why = errno;
+		e = E_IO;
+	}
+	buf_done(&line);
+	if (close(fd) < 0 && e == OK) {
+		*why = errno;
+		e = E_IO;
+	}
+	return e;
+}
+
+err_t os_dir_make(const char *path, uint32_t mode)
+{
+	return mkdir(path, (mode_t)mode) == 0 || errno == EEXIST ? OK : err_of(errno);
+}

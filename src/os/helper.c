@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: ISC */
+/* helper - programs that a client starts */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "os/helper.h"
+#include "os/ev.h"
+
+#define PIPE_WISH (1024 * 1024)
+
+static void close_pair(int ends[2])
+{
+	if (ends[0] >= 0)
+		close(ends[0]);
+	if (ends[1] >= 0)
+		close(ends[1]);
+}
+
+static NORETURN void run_shell(const char *shell, const char *command)
+{
+	os_signals_reset();
+	execl(shell, strrchr(shell, '/') != NULL ? strrchr(shell, '/') + 1 : shell, "-c", command,
+		(char *)NULL);
+	fprintf(stderr, "%s: %s\r\n", shell, strerror(errno));
+	_exit(127);
+}
+
+err_t helper_shell(const char *shell, const char *command, struct helper *out)
+{
+	int in[2] = {-1, -1}, back[2] = {-1, -1};
+	if (pipe2(in, O_CLOEXEC) < 0)
+		return E_IO;
+	if (pipe2(back, O_CLOEXEC) < 0) {
+		close_pair(in);
+		return E_IO;
+	}
+	(void)fcntl(in[1], F_SETPIPE_SZ, PIPE_WISH);
+	(void)fcntl(back[0], F_SETPIPE_SZ, PIPE_WISH);
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (dup2(in[0], STDIN_FILENO) < 0 || dup2(back[1], STDOUT_FILENO) < 0)
+			_exit(127);
+		run_shell(shell, command);
+	}
+	close(in[0]);
+	close(back[1]);
+	if (pid < 0) {
+		close(in[1]);
+		close(back[0]);
+		return E_IO;
+	}
+	*out = (struct helper){.pid = pid, .from = back[0], .to = in[1]};
+	return OK;
+}
+
+void helper_end(struct helper *c)
+{
+	if (c->from >= 0)
+		close(c->from);
+	if (c->to >= 0)
+		close(c->to);
+	if (c->pid > 0)
+		(void)kill(c->pid, SIGHUP);
+	*c = (struct helper){.pid = 0, .from = -1, .to = -1};
+}
+
+static int wait_status(pid_t pid)
+{
+	int status;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return 255;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+static void read_until_end(int fd, struct buf *out)
+{
+	char bytes[1024];
+	for (;;) {
+		ssize_t n = read(fd, bytes, sizeof(bytes));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		buf_put(out, bytes, (size_t)n);
+	}
+	explicit_bzero(bytes, sizeof(bytes));
+}
+
+static char *const *exec_argv(const char *const *argv)
+{
+	return (char *const *)argv; /* execvp's prototype is older than const; it changes nothing */
+}
+
+err_t helper_capture(
+	const char *const *argv, const char *const *extra_env, struct buf *out, int *status)
+{
+	int back[2];
+	if (pipe2(back, O_CLOEXEC) < 0)
+		return E_IO;
+	pid_t pid = fork();
+	if (pid == 0) {
+		os_signals_reset();
+		if (dup2(back[1], STDOUT_FILENO) < 0)
+			_exit(127);
+		for (size_t i = 0; extra_env != NULL && extra_env[i] != NULL; i += 2)
+			(void)setenv(extra_env[i], extra_env[i + 1], 1);
+		execvp(argv[0], exec_argv(argv));
+		_exit(127);
+	}
+	close(back[1]);
+	if (pid < 0) {
+		close(back[0]);
+		return E_IO;
+	}
+	read_until_end(back[0], out);
+	close(back[0]);
+	*status = wait_status(pid);
+	return buf_err(out);
+}
+
+int helper_run(const char *shell, const char *command)
+{
+	pid_t pid = fork();
+	if (pid == 0)
+		run_shell(shell, command);
+	return pid < 0 ? 255 : wait_status(pid);
+}
