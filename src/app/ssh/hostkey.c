@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * hostkey - is this the host's key?
+ *
+ * The verdict comes from key/known_hosts; here are the files, the question, and the words.  Every
+ * way but the ones that return OK is a no.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "app/ssh/ssh.h"
+#include "os/file.h"
+#include "os/random.h"
+
+#define KNOWN_MAX ((size_t)64 << 20)
+
+struct lookup {
+	struct ssh *s;
+	const struct key *key;
+	struct kh_found found;
+	char *file; /* of the deciding line, owned */
+	uint32_t types;
+};
+
+typedef err_t file_fn(struct lookup *l, const char *path, struct cslice text);
+
+/* ---- the files ----------------------------------------------------------------------------------
+ */
+static err_t one_file(struct lookup *l, const char *value, bool is_user, file_fn *fn)
+{
+	char *path = NULL;
+	struct buf text;
+	if (value_is_none(value))
+		return OK;
+	if (is_user)
+		TRY(setup_expand(l->s, value, TOKENS_ALL, &path));
+	else if ((path = strdup(value)) == NULL)
+		return E_MEM;
+	buf_init(&text, KNOWN_MAX);
+	err_t e = os_file_read(path, &text, NULL);
+	if (e == OK)
+		e = fn(l, path, buf_bytes(&text));
+	else if (e == E_NOT_FOUND || e == E_PERMISSION)
+		e = OK; /* a file that is not there knows nothing */
+	buf_done(&text);
+	free(path);
+	return e;
+}
+
+static err_t each_file(struct lookup *l, file_fn *fn)
+{
+	const struct client_config *c = &l->s->cfg;
+	for (size_t i = 0; i < c->user_known_hosts.n; i++)
+		TRY(one_file(l, c->user_known_hosts.v[i], true, fn));
+	for (size_t i = 0; i < c->global_known_hosts.n; i++)
+		TRY(one_file(l, c->global_known_hosts.v[i], false, fn));
+	return OK;
+}
+
+static err_t check_file(struct lookup *l, const char *path, struct cslice text)
+{
+	struct kh_found one = {.verdict = KH_NEW}, before = l->found;
+	TRY(kh_check(text, l->s->known_name, l->s->known_port, l->key, &one));
+	kh_merge(&l->found, &one);
+	if (l->found.verdict != before.verdict) {
+		free(l->file);
+		l->file = strdup(path);
+		if (l->file == NULL)
+			return E_MEM;
+	}
+	return OK;
+}
+
+static err_t types_file(struct lookup *l, const char *path, struct cslice text)
+{
+	uint32_t types = 0;
+	(void)path;
+	TRY(kh_types(text, l->s->known_name, l->s->known_port, &types));
+	l->types |= types;
+	return OK;
+}
+
+/* ---- the order of the proposal ------------------------------------------------------------------
+ */
+static void put_names(struct cslice list, uint32_t types, bool is_known, struct buf *out)
+{
+	struct cslice name;
+	while (list_next(&list, &name)) {
+		const struct alg_hostkey *row = alg_hostkey_find(name);
+		bool known = row != NULL && (types & (uint32_t)1 << row->type) != 0;
+		if (known != is_known)
+			continue;
+		if (out->n > 0)
+			buf_put_u8(out, ',');
+		buf_put(out, name.p, name.n);
+	}
+}
+
+err_t hostkey_order(struct ssh *s, struct buf *out)
+{
+	struct lookup l = {.s = s};
+	struct cslice list = cslice_str(s->cfg.hostkey_algorithms);
+	if (!s->cfg.hostkey_algs_set)
+		TRY(each_file(&l, types_file));
+	put_names(list, l.types, true, out);
+	put_names(list, l.types, false, out);
+	buf_put_u8(out, 0);
+	return buf_err(out);
+}
+
+/* ---- words --------------------------------------------------------------------------------------
+ */
+static err_t fingerprint_of(const struct lookup *l, struct buf *out)
+{
+	TRY(key_fingerprint(l->key, (enum hash_id)l->s->cfg.fingerprint_hash, out));
+	buf_put_u8(out, 0);
+	return buf_err(out);
+}
+
+static const char *shown_type(const struct lookup *l)
+{
+	return key_type_shown(key_type_of(l->key));
+}
+
+static void box(const char *title)
+{
+	static const char bar[] = "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@";
+	ssh_say(LOG_L_ERROR, "%s", bar);
+	ssh_say(LOG_L_ERROR, "@ %*s%-*s @", (int)(55 - strlen(title)) / 2, "",
+		55 - (int)(55 - strlen(title)) / 2, title);
+	ssh_say(LOG_L_ERROR, "%s", bar);
+}
+
+static void say_changed(const struct lookup *l, const char *fingerprint)
+{
+	box("WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!");
+	ssh_say(LOG_L_ERROR,
+		"Either the host was set up anew, or someone stands between you and it "
+		"and reads along.");
+	ssh_say(LOG_L_ERROR, "The fingerprint for the %s key sent by the remote host is",
+		shown_type(l));
+	ssh_say(LOG_L_ERROR, "%s.", fingerprint);
+	ssh_say(LOG_L_ERROR, "Ask the host's administrator which key is right before you go on.");
+	ssh_say(LOG_L_ERROR, "Offending %s key in %s:%u", key_type_shown(l->found.type),
+		l->file != NULL ? l->file : "?", l->found.line);
+	struct buf name;
+	buf_init(&name, 4096);
+	kh_name(l->s->known_name, l->s->known_port, &name);
+	ssh_say(LOG_L_ERROR, "  remove with: ssh-keygen -f '%s' -R '%.*s'",
+		l->file != NULL ? l->file : "?", (int)name.n, (const char *)name.p);
+	buf_done(&name);
+}
+
+/* ---- learning -----------------------------------------------------------------------------------
+ */
+static void make_parent(const char *path)
+{
+	char *dir = strdup(path);
+	char *slash = dir != NULL ? strrchr(dir, '/') : NULL;
+	if (slash != NULL && slash != dir) {
+		*slash = '\0';
+		if (os_dir_make(dir, 0700) != OK)
+			log_debug1("Could not create directory '%s'", dir);
+	}
+	free(dir);
+}
+
+static void learn(struct lookup *l)
+{
+	struct ssh *s = l->s;
+	char *path = NULL;
+	struct buf line;
+	int why = 0;
+	if (s->cfg.user_known_hosts.n == 0 || value_is_none(s->cfg.user_known_hosts.v[0]) ||
+		setup_expand(s, s->cfg.user_known_hosts.v[0], TOKENS_ALL, &path) != OK)
+		return;
+	buf_init(&line, 1 << 20);
+	struct rng *salt = s->cfg.hash_known_hosts ? os_rng() : NULL;
+	err_t e = kh_line(s->known_name, s->known_port, l->key, salt, &line);
+	if (e == OK) {
+		make_parent(path);
+		e = os_file_append(path, buf_bytes(&line), 0600, &why);
+	}
+	struct buf name;
+	buf_init(&name, 4096);
+	kh_name(s->known_name, s->known_port, &name);
+	if (e == OK)
+		ssh_say(LOG_L_INFO,
+			"Warning: Permanently added '%.*s' (%s) to the list of known hosts.",
+			(int)name.n, (const char *)name.p, shown_type(l));
+	else
+		ssh_say(LOG_L_INFO, "Failed to add the host to the list of known hosts (%s): %s",
+			path, why != 0 ? strerror(why) : err_text(e));
+	buf_done(&name);
+	buf_done(&line);
+	free(path);
+}
+
+/* ---- the question -------------------------------------------------------------------------------
+ */
+static void put_art(const struct lookup *l, struct buf *out)
+{
+	if (l->s->cfg.visual_host_key &&
+		key_randomart(l->key, (enum hash_id)l->s->cfg.fingerprint_hash, out) != OK)
+		log_debug1("no picture of the key");
+}
+
+/* OK: the user said yes, or typed the fingerprint. */
+static err_t ask_new(struct lookup *l, const char *fingerprint)
+{
+	struct ssh *s = l->s;
+	struct buf question, answer;
+	struct buf name;
+	buf_init(&question, 65536);
+	buf_init(&answer, 65536);
+	buf_init(&name, 4096);
+	kh_name(s->known_name, s->known_port, &name);
+	buf_printf(&question,
+		"The authenticity of host '%.*s (%s)' can't be established.\n%s key fingerprint is "
+		"%s.\n",
+		(int)name.n, (const char *)name.p,
+		s->is_proxied ? "<no hostip for proxy command>" : s->ends.peer, shown_type(l),
+		fingerprint);
+	put_art(l, &question);
+	if (l->found.verdict == KH_OTHER)
+		buf_printf(&question, "The host is known by a key of another type only (%s:%u).\n",
+			l->file != NULL ? l->file : "?", l->found.line);
+	buf_printf(
+		&question, "Are you sure you want to continue connecting (yes/no/[fingerprint])? ");
+	err_t e = buf_err(&question);
+	bool is_yes = false, is_no = false;
+	for (int i = 0; e == OK && !is_yes && !is_no && i < 20; i++) {
+		if (i > 0) {
+			buf_clear(&question);
+			buf_printf(&question, "Please type 'yes', 'no' or the fingerprint: ");
+		}
+		buf_put_u8(&question, 0);
+		buf_clear(&answer);
+		e = ask(s, ASK_ECHOED, (const char *)question.p, &answer);
+		buf_put_u8(&answer, 0);
+		const char *text =
+			e == OK && buf_err(&answer) == OK ? (const char *)answer.p : "no";
+		is_yes = strcasecmp(text, "yes") == 0 || strcmp(text, fingerprint) == 0;
+		is_no = strcasecmp(text, "no") == 0 || text[0] == '\0';
+	}
+	buf_done(&question);
+	buf_done(&answer);
+	buf_done(&name);
+	return e == OK && is_yes ? OK : E_HOSTKEY;
+}
+
+static err_t on_new(struct lookup *l, const char *fingerprint)
+{
+	int strict = l->s->cfg.strict_host_key;
+	if (strict == CFG_STRICT_YES) {
+		ssh_say(LOG_L_ERROR,
+			"No %s host key is known for %s and you have requested strict checking.",
+			shown_type(l), l->s->known_name);
+		return E_HOSTKEY;
+	}
+	if (strict == CFG_STRICT_ASK)
+		TRY(ask_new(l, fingerprint));
+	learn(l);
+	return OK;
+}
+
+static err_t on_changed(struct lookup *l, const char *fingerprint)
+{
+	say_changed(l, fingerprint);
+	if (l->s->cfg.strict_host_key != CFG_STRICT_NO) {
+		ssh_say(LOG_L_ERROR,
+			"Host key for %s has changed and you have requested strict checking.",
+			l->s->known_name);
+		return E_HOSTKEY;
+	}
+	/* Going on with an unknown key: nothing that could be read or replayed is given to it. */
+	ssh_say(LOG_L_ERROR,
+		"Password authentication is disabled to avoid man-in-the-middle attacks.");
+	ssh_say(LOG_L_ERROR,
+		"Keyboard-interactive authentication is disabled to avoid man-in-the-middle "
+		"attacks.");
+	l->s->cfg.password_auth = l->s->cfg.kbdint_auth = false;
+	return OK;
+}
+
+static bool is_local(const struct ssh *s)
+{
+	return !s->is_proxied &&
+	       (strncmp(s->ends.peer, "127.", 4) == 0 || strcmp(s->ends.peer, "::1") == 0);
+}
+
+static err_t judge(struct lookup *l)
+{
+	struct buf fingerprint;
+	buf_init(&fingerprint, 4096);
+	err_t e = fingerprint_of(l, &fingerprint);
+	const char *text = (const char *)fingerprint.p;
+	if (e == OK)
+		log_debug1("Server host key: %s %s", key_type_name(key_type_of(l->key)), text);
+	if (e == OK && l->s->cfg.no_host_auth_localhost && is_local(l->s)) {
+		log_debug1("Forcing accepting of host key for loopback/localhost.");
+		buf_done(&fingerprint);
+		return OK;
+	}
+	if (e == OK)
+		e = each_file(l, check_file);
+	if (e != OK) {
+		buf_done(&fingerprint);
+		return e;
+	}
+	switch (l->found.verdict) {
+	case KH_OK:
+		log_debug1("Host '%s' is known and matches the %s host key.", l->s->known_name,
+			shown_type(l));
+		log_debug1("Found key in %s:%u", l->file != NULL ? l->file : "?", l->found.line);
+		break;
+	case KH_NEW:
+	case KH_OTHER:
+		e = on_new(l, text);
+		break;
+	case KH_CHANGED:
+		e = on_changed(l, text);
+		break;
+	case KH_REVOKED:
+		box("WARNING: REVOKED HOST KEY DETECTED!");
+		ssh_say(LOG_L_ERROR, "The %s host key for %s is marked as revoked.", shown_type(l),
+			l->s->known_name);
+		e = E_HOSTKEY;
+		break;
+	default:
+		e = E_HOSTKEY;
+	}
+	buf_done(&fingerprint);
+	return e;
+}
+
+err_t hostkey_check(struct ssh *s, const struct tp_event *e)
+{
+	struct key *key = NULL;
+	TRY(key_parse_blob(&key, cslice_of(e->body.p, e->body.n)));
+	err_t verdict = E_HOSTKEY;
+	if (key_type_of(key) == KEY_RSA && key_bits(key) < s->cfg.required_rsa_size) {
+		ssh_say(LOG_L_ERROR, "Server host key of %u bits is too short (RequiredRSASize %u)",
+			key_bits(key), s->cfg.required_rsa_size);
+	} else {
+		struct lookup l = {.s = s, .key = key};
+		verdict = judge(&l);
+		free(l.file);
+	}
+	key_free(key);
+	return verdict;
+}

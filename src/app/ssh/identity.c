@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * identity - the keys that may be offered, in OpenSSH's order (compat 8.8): keys of the agent that
+ * are also configured, other keys of the agent, key files
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/common/keyfile.h"
+#include "app/ssh/ssh.h"
+#include "os/file.h"
+
+struct collect {
+	struct ssh *s;
+	struct identity files[IDENTITIES_MAX], agent[IDENTITIES_MAX];
+	size_t files_n, agent_n;
+};
+
+static void identity_done(struct identity *id)
+{
+	free(id->name);
+	key_free(id->pub);
+	key_free(id->priv);
+	*id = (struct identity){0};
+}
+
+static void say_text(struct buf *why)
+{
+	struct cslice rest = buf_bytes(why);
+	while (rest.n > 0) {
+		const uint8_t *end = memchr(rest.p, '\n', rest.n);
+		size_t n = end != NULL ? (size_t)(end - rest.p) : rest.n;
+		ssh_say(LOG_L_ERROR, "%.*s", (int)n, (const char *)rest.p);
+		n = num_min(n + 1, rest.n);
+		rest = cslice_of(rest.p + n, rest.n - n);
+	}
+}
+
+static void no_comment(struct buf *comment)
+{
+	buf_done(comment);
+}
+
+/* The public half alone: for keys whose private half the agent has, or that need a passphrase. */
+static struct key *public_half(const char *path)
+{
+	struct key *k = NULL;
+	struct buf comment;
+	buf_init(&comment, 65536);
+	if (keyfile_load_public(&k, path, &comment) != OK)
+		k = NULL;
+	no_comment(&comment);
+	return k;
+}
+
+/* Formats that hide the public half need the passphrase now. */
+static void unlock(struct ssh *s, struct identity *id)
+{
+	struct keyfile_ask asking = {
+		.fn = ask_passphrase, .arg = s, .tries = s->cfg.password_prompts};
+	struct buf why;
+	buf_init(&why, 65536);
+	if (keyfile_load_private(
+		    &id->priv, id->name, s->cfg.batch_mode ? NULL : &asking, NULL, &why) != OK) {
+		id->priv = NULL;
+		say_text(&why);
+	}
+	buf_done(&why);
+}
+
+static void add_file(struct collect *c, const char *path)
+{
+	struct ssh *s = c->s;
+	struct identity id = {.name = strdup(path)};
+	struct buf why;
+	if (id.name == NULL || c->files_n == IDENTITIES_MAX) {
+		identity_done(&id);
+		return;
+	}
+	buf_init(&why, 65536);
+	err_t e = keyfile_load_private(&id.priv, path, NULL, NULL, &why);
+	if (e == OK) {
+		if (key_public_copy(&id.pub, id.priv) != OK)
+			id.pub = NULL;
+	} else {
+		id.priv = NULL;
+		id.pub = public_half(path);
+		if (e == E_PASSPHRASE && id.pub == NULL) {
+			unlock(s, &id);
+			if (id.priv != NULL && key_public_copy(&id.pub, id.priv) != OK)
+				id.pub = NULL;
+		} else if (e == E_PASSPHRASE) {
+			log_debug1("identity file %s needs a passphrase", path);
+		} else if (e != E_NOT_FOUND && e != E_KEY_PUBLIC) {
+			say_text(&why);
+			id.fate = err_text(e);
+		}
+	}
+	buf_done(&why);
+	log_debug1("identity file %s type %s", path,
+		id.pub != NULL ? key_type_shown(key_type_of(id.pub)) : "-1");
+	if (id.pub == NULL ||
+		(e != OK && e != E_PASSPHRASE && e != E_NOT_FOUND && e != E_KEY_PUBLIC)) {
+		identity_done(&id);
+		return;
+	}
+	c->files[c->files_n++] = id;
+}
+
+static void add_files(struct collect *c)
+{
+	const struct cfg_list *list = &c->s->cfg.identity_file;
+	for (size_t i = 0; i < list->n; i++) {
+		char *path = NULL;
+		if (value_is_none(list->v[i]) ||
+			setup_expand(c->s, list->v[i], TOKENS_ALL, &path) != OK)
+			continue;
+		add_file(c, path);
+		free(path);
+	}
+}
+
+static void on_agent_key(void *arg, struct key *k, struct cslice comment)
+{
+	struct collect *c = arg;
+	struct identity id = {.pub = k, .is_agent = true};
+	struct buf name;
+	buf_init(&name, 65536);
+	vis_put(&name, comment);
+	buf_put_u8(&name, 0);
+	if (buf_err(&name) == OK)
+		id.name = strdup((const char *)name.p);
+	buf_done(&name);
+	if (id.name == NULL || c->agent_n == IDENTITIES_MAX) {
+		identity_done(&id);
+		return;
+	}
+	c->agent[c->agent_n++] = id;
+}
+
+static char *agent_path(struct ssh *s)
+{
+	const char *value = s->cfg.identity_agent;
+	char *path = NULL;
+	if (value == NULL || strcmp(value, "SSH_AUTH_SOCK") == 0)
+		value = "$SSH_AUTH_SOCK";
+	else if (value_is_none(value))
+		return NULL;
+	if (value[0] == '$' && value[1] != '{') {
+		const char *set = getenv(value + 1);
+		return set != NULL && set[0] != '\0' ? strdup(set) : NULL;
+	}
+	return setup_expand(s, value, TOKENS_ALL, &path) == OK ? path : NULL;
+}
+
+static void add_agent(struct collect *c)
+{
+	char *path = agent_path(c->s);
+	if (path == NULL)
+		return;
+	err_t e = agent_connect(&c->s->agent, path);
+	if (e == OK)
+		e = agent_list(&c->s->agent, on_agent_key, c);
+	if (e != OK)
+		log_debug1("the agent at %s gives no keys: %s", path, err_text(e));
+	free(path);
+}
+
+static void keep(struct ssh *s, struct identity *id)
+{
+	if (s->ids_n == IDENTITIES_MAX) {
+		identity_done(id);
+		return;
+	}
+	s->ids[s->ids_n++] = *id;
+	*id = (struct identity){0};
+}
+
+/* Keys of the agent that are configured too come first.  Where the file needs no passphrase it
+ * signs itself. */
+static void keep_configured_agent_keys(struct collect *c)
+{
+	for (size_t i = 0; i < c->agent_n; i++) {
+		for (size_t j = 0; j < c->files_n && c->agent[i].pub != NULL; j++) {
+			struct identity *file = &c->files[j], *agent = &c->agent[i];
+			if (file->pub == NULL || !key_equal_public(file->pub, agent->pub))
+				continue;
+			file->is_agent = file->priv == NULL;
+			identity_done(agent);
+			keep(c->s, file);
+		}
+	}
+}
+
+static bool has_private_file(const struct identity *id)
+{
+	size_t n = strlen(id->name);
+	bool is_public_name = n > 4 && strcmp(id->name + n - 4, ".pub") == 0;
+	return id->priv != NULL || (!is_public_name && os_file_probe(id->name) == 0);
+}
+
+void identities_load(struct ssh *s)
+{
+	s->agent.fd = -1;
+	if (s->cfg.pubkey_auth == CFG_PUBKEY_NO)
+		return;
+	struct collect *c = calloc(1, sizeof(*c));
+	if (c == NULL)
+		return;
+	c->s = s;
+	add_files(c);
+	add_agent(c);
+	keep_configured_agent_keys(c);
+	for (size_t i = 0; i < c->agent_n; i++) {
+		if (c->agent[i].pub != NULL && !s->cfg.identities_only)
+			keep(s, &c->agent[i]);
+		identity_done(&c->agent[i]);
+	}
+	for (size_t i = 0; i < c->files_n; i++) {
+		if (c->files[i].pub != NULL && has_private_file(&c->files[i]))
+			keep(s, &c->files[i]);
+		identity_done(&c->files[i]);
+	}
+	free(c);
+	for (size_t i = 0; i < s->ids_n; i++) {
+		const struct identity *id = &s->ids[i];
+		s->au_ids[i] = (struct au_identity){id->name, id->pub, id->priv != NULL};
+		log_debug1("Will attempt key: %s %s%s", id->name,
+			key_type_shown(key_type_of(id->pub)), id->is_agent ? " agent" : "");
+	}
+}
+
+void identities_done(struct ssh *s)
+{
+	for (size_t i = 0; i < s->ids_n; i++)
+		identity_done(&s->ids[i]);
+	s->ids_n = 0;
+	agent_close(&s->agent);
+}
+
+err_t identity_sign(
+	struct ssh *s, uint32_t n, struct cslice alg, struct cslice tbs, struct buf *sig)
+{
+	if (n >= s->ids_n)
+		return E_BUG;
+	struct identity *id = &s->ids[n];
+	if (id->is_agent) {
+		err_t e = agent_sign(&s->agent, id->pub, alg, tbs, sig);
+		if (e != OK) {
+			id->fate = "the agent refused to sign";
+			ssh_say(LOG_L_ERROR,
+				"sign_and_send_pubkey: signing failed for %s \"%s\" from agent: %s",
+				key_type_shown(key_type_of(id->pub)), id->name, err_text(e));
+		}
+		return e;
+	}
+	if (id->priv == NULL)
+		unlock(s, id);
+	if (id->priv == NULL) {
+		id->fate = s->cfg.batch_mode ? "it needs a passphrase, and BatchMode is on"
+					     : "its passphrase was not given";
+		return E_CANCELLED;
+	}
+	if (!key_equal_public(id->priv, id->pub)) {
+		id->fate = "the .pub file beside it belongs to another key";
+		return E_KEY_FORMAT;
+	}
+	return key_sign(id->priv, alg, tbs, sig);
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: ISC */
+/* login - the authentication engine's questions answered, and what is said when the answer was no
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/ssh/ssh.h"
+#include "os/random.h"
+#include "wire/codec.h"
+
+#define METHODS_DEFAULT "publickey,keyboard-interactive,password"
+#define ANSWER_MAX      65536
+#define PROMPTS_MAX     64
+
+/* ---- starting -----------------------------------------------------------------------------------
+ */
+static bool wants_method(const struct ssh *s, struct cslice name)
+{
+	const struct client_config *c = &s->cfg;
+	if (cslice_eq_str(name, "publickey"))
+		return c->pubkey_auth != CFG_PUBKEY_NO;
+	if (cslice_eq_str(name, "keyboard-interactive"))
+		return c->kbdint_auth && !c->batch_mode;
+	if (cslice_eq_str(name, "password"))
+		return c->password_auth && !c->batch_mode;
+	return false; /* hostbased and GSSAPI are not built */
+}
+
+static err_t choose_methods(struct ssh *s)
+{
+	const char *wish = s->cfg.preferred_auth != NULL ? s->cfg.preferred_auth : METHODS_DEFAULT;
+	struct cslice rest = cslice_str(wish), name;
+	buf_init(&s->methods, 4096);
+	while (list_next(&rest, &name)) {
+		if (!wants_method(s, name))
+			continue;
+		if (s->methods.n > 0)
+			buf_put_u8(&s->methods, ',');
+		buf_put(&s->methods, name.p, name.n);
+	}
+	buf_put_u8(&s->methods, 0);
+	return buf_err(&s->methods);
+}
+
+err_t login_start(struct ssh *s)
+{
+	s->is_login_started = true;
+	TRY(choose_methods(s));
+	s->au_env = (struct au_client_env){
+		.tp = s->tp,
+		.user = s->user,
+		.methods = (const char *)s->methods.p,
+		.ids = s->au_ids,
+		.ids_n = s->ids_n,
+		.pubkey_algs = s->cfg.pubkey_algorithms,
+		.password_prompts = s->cfg.password_prompts,
+		.hostbound = s->cfg.pubkey_auth != CFG_PUBKEY_UNBOUND,
+		.rng = os_rng(),
+	};
+	TRY(au_client_new(&s->au, &s->au_env));
+	return au_client_start(s->au);
+}
+
+/* ---- questions ----------------------------------------------------------------------------------
+ */
+static err_t on_password(struct ssh *s, const struct au_event *e, struct buf *answer)
+{
+	struct buf question;
+	if (e->attempt > 0)
+		ssh_say(LOG_L_ERROR, "Permission denied, please try again.");
+	buf_init(&question, 4096);
+	buf_printf(&question, "%s@%s's password: ", s->user, s->known_name);
+	buf_put_u8(&question, 0);
+	err_t r = buf_err(&question);
+	if (r == OK)
+		r = ask(s, ASK_SECRET, (const char *)question.p, answer);
+	buf_done(&question);
+	return r;
+}
+
+static err_t ask_about(struct ssh *s, const char *what, struct buf *answer)
+{
+	struct buf question;
+	buf_init(&question, 4096);
+	buf_printf(&question,
+		"%s %s@%s's %s password: ", strcmp(what, "Retype") == 0 ? "Retype" : "Enter",
+		s->user, s->known_name, strcmp(what, "old") == 0 ? "old" : "new");
+	buf_put_u8(&question, 0);
+	err_t r = buf_err(&question);
+	if (r == OK)
+		r = ask(s, ASK_SECRET, (const char *)question.p, answer);
+	buf_done(&question);
+	return r;
+}
+
+/* The server wants another password: old one, new one twice. */
+static err_t on_new_password(struct ssh *s, const struct au_event *e, struct buf *answer)
+{
+	struct buf old, new, again;
+	buf_init(&old, 4096);
+	buf_init(&new, 4096);
+	buf_init(&again, 4096);
+	if (e->data.n > 0)
+		ssh_say(LOG_L_INFO, "%.*s", (int)num_min(e->data.n, 4096), (const char *)e->data.p);
+	err_t r = ask_about(s, "old", &old);
+	for (bool is_same = false; r == OK && !is_same;) {
+		buf_clear(&new);
+		buf_clear(&again);
+		r = ask_about(s, "new", &new);
+		if (r == OK && new.n == 0)
+			r = E_CANCELLED;
+		if (r == OK)
+			r = ask_about(s, "Retype", &again);
+		is_same = r == OK && new.n == again.n &&ct_eq(new.p, again.p, new.n);
+		if (r == OK && !is_same)
+			ssh_say(LOG_L_INFO, "Mismatch; try again.");
+	}
+	buf_put_string(answer, buf_bytes(&old));
+	buf_put_string(answer, buf_bytes(&new));
+	buf_done(&old);
+	buf_done(&new);
+	buf_done(&again);
+	return r != OK ? r : buf_err(answer);
+}
+
+static err_t ask_one(struct ssh *s, struct cslice prompt, bool is_echoed, struct buf *answer)
+{
+	struct buf question, one;
+	buf_init(&question, ANSWER_MAX);
+	buf_init(&one, ANSWER_MAX);
+	buf_printf(&question, "(%s@%s) ", s->user, s->known_name);
+	vis_put(&question, prompt);
+	buf_put_u8(&question, 0);
+	err_t r = buf_err(&question);
+	if (r == OK)
+		r = ask(s, is_echoed ? ASK_ECHOED : ASK_SECRET, (const char *)question.p, &one);
+	if (r == OK)
+		buf_put_string(answer, buf_bytes(&one));
+	buf_done(&question);
+	buf_done(&one);
+	return r != OK ? r : buf_err(answer);
+}
+
+static err_t on_info(struct ssh *s, const struct au_event *e, struct buf *answer)
+{
+	if (e->info.name.n > 0)
+		ssh_say(LOG_L_INFO, "%.*s", (int)num_min(e->info.name.n, 4096),
+			(const char *)e->info.name.p);
+	if (e->info.instruction.n > 0)
+		ssh_say(LOG_L_INFO, "%.*s", (int)num_min(e->info.instruction.n, 4096),
+			(const char *)e->info.instruction.p);
+	struct rd r = rd_of(e->info.prompts);
+	if (e->info.prompts_n > PROMPTS_MAX)
+		return E_LIMIT;
+	for (uint32_t i = 0; i < e->info.prompts_n; i++) {
+		struct cslice prompt = rd_str(&r);
+		bool is_echoed = rd_bool(&r);
+		if (r.bad)
+			return E_FORMAT;
+		TRY(ask_one(s, prompt, is_echoed, answer));
+	}
+	return OK;
+}
+
+/* The text as it came, except what would control the terminal. */
+static void show_banner(const struct ssh *s, struct cslice text)
+{
+	if (log_level() < LOG_L_INFO)
+		return;
+	(void)s;
+	struct buf safe;
+	buf_init(&safe, 4 * text.n + 16);
+	while (text.n > 0) {
+		const uint8_t *end = text.p;
+		while (end < text.p + text.n && *end != '\n' && *end != '\t' && *end != '\r')
+			end++;
+		size_t n = (size_t)(end - text.p);
+		vis_put(&safe, cslice_of(text.p, n));
+		if (n < text.n)
+			buf_put_u8(&safe, text.p[n++]);
+		text = cslice_of(text.p + n, text.n - n);
+	}
+	(void)!write(STDERR_FILENO, safe.p, safe.n);
+	buf_done(&safe);
+}
+
+/* ---- refused ------------------------------------------------------------------------------------
+ */
+static const char *fate_text(const struct ssh *s, size_t i)
+{
+	if (s->ids[i].fate != NULL)
+		return s->ids[i].fate;
+	switch (au_client_fate(s->au, i)) {
+	case AU_KEY_REFUSED:
+		return "the server does not take it for this user";
+	case AU_KEY_SIG_REFUSED:
+		return "the server refused its signature";
+	case AU_KEY_NO_ALG:
+		return "no signature algorithm that both sides allow (PubkeyAcceptedAlgorithms)";
+	case AU_KEY_SIGN_FAILED:
+		return "it could not sign";
+	default:
+		return "not tried";
+	}
+}
+
+static void say_keys(const struct ssh *s)
+{
+	ssh_say(LOG_L_INFO, "Keys for %s at %s:", s->user, s->known_name);
+	for (size_t i = 0; i < s->ids_n; i++) {
+		struct buf fp;
+		buf_init(&fp, 4096);
+		if (key_fingerprint(s->ids[i].pub, (enum hash_id)s->cfg.fingerprint_hash, &fp) ==
+			OK)
+			ssh_say(LOG_L_INFO, "  %s %s%s (%.*s): %s",
+				key_type_shown(key_type_of(s->ids[i].pub)),
+				s->ids[i].is_agent ? "agent: " : "", s->ids[i].name, (int)fp.n,
+				(const char *)fp.p, fate_text(s, i));
+		buf_done(&fp);
+	}
+}
+
+static void say_next(const struct ssh *s, struct cslice methods)
+{
+	struct cslice pubkey = cslice_str("publickey");
+	bool takes_keys = list_has(methods, pubkey);
+	bool takes_password = list_has(methods, cslice_str("password")) ||
+			      list_has(methods, cslice_str("keyboard-interactive"));
+	if (takes_keys && s->ids_n == 0)
+		ssh_say(LOG_L_INFO, "No key was offered: none of the configured files can be used "
+				    "and no agent gave one. "
+				    "Name one with -i, or make one with ssh-keygen and copy it "
+				    "with ssh-copy-id.");
+	else if (takes_keys)
+		ssh_say(LOG_L_INFO,
+			"Check on the server: the key's line in authorized_keys of \"%s\", the "
+			"owner and mode "
+			"of that file and of the directories above it, and the server's log.",
+			s->user);
+	if (takes_password && s->cfg.batch_mode)
+		ssh_say(LOG_L_INFO, "A password would be taken, but BatchMode is on.");
+	if (methods.n > 0 && !takes_keys && s->ids_n > 0)
+		ssh_say(LOG_L_INFO, "The server takes no keys for this login.");
+}
+
+void login_say_refused(struct ssh *s, struct cslice methods)
+{
+	if (s->au != NULL && s->ids_n > 0)
+		say_keys(s);
+	say_next(s, methods);
+	ssh_say(LOG_L_FATAL, "%s@%s: Permission denied (%.*s).", s->user, s->host, (int)methods.n,
+		(const char *)methods.p);
+}
+
+/* ---- events -------------------------------------------------------------------------------------
+ */
+static err_t on_success(struct ssh *s, const struct au_event *e)
+{
+	s->is_logged_in = true;
+	if (s->is_proxied)
+		ssh_say(LOG_L_VERBOSE, "Authenticated to %s (via proxy) using \"%.*s\".", s->host,
+			(int)e->data.n, (const char *)e->data.p);
+	else
+		ssh_say(LOG_L_VERBOSE, "Authenticated to %s ([%s]:%u) using \"%.*s\".", s->host,
+			s->ends.peer, s->ends.peer_port, (int)e->data.n, (const char *)e->data.p);
+	return session_start(s);
+}
+
+static err_t answer_question(struct ssh *s, const struct au_event *e)
+{
+	struct buf answer;
+	err_t r;
+	buf_init(&answer, (size_t)1 << 20);
+	switch (e->type) {
+	case AU_EV_ASK_SIGN:
+		r = identity_sign(s, e->id, e->alg, e->data, &answer);
+		break;
+	case AU_EV_ASK_PASSWORD:
+		r = on_password(s, e, &answer);
+		break;
+	case AU_EV_ASK_NEW_PASSWORD:
+		r = on_new_password(s, e, &answer);
+		break;
+	default:
+		r = on_info(s, e, &answer);
+		break;
+	}
+	r = au_client_answer(s->au, e->ask, r, buf_bytes(&answer));
+	buf_done(&answer);
+	return r;
+}
+
+static err_t on_event(struct ssh *s, const struct au_event *e)
+{
+	switch (e->type) {
+	case AU_EV_ASK_SIGN:
+	case AU_EV_ASK_PASSWORD:
+	case AU_EV_ASK_NEW_PASSWORD:
+	case AU_EV_ASK_INFO:
+		return answer_question(s, e);
+	case AU_EV_BANNER:
+		show_banner(s, e->data);
+		return OK;
+	case AU_EV_PARTIAL:
+		ssh_say(LOG_L_VERBOSE, "Authenticated using \"%.*s\" with partial success.",
+			(int)e->method.n, (const char *)e->method.p);
+		return OK;
+	case AU_EV_SUCCESS:
+		return on_success(s, e);
+	case AU_EV_FAILED:
+		s->is_refused = true;
+		login_say_refused(s, e->data);
+		ssh_finish(s, SSH_EXIT_ERROR, NULL);
+		return OK;
+	default:
+		return OK;
+	}
+}
+
+err_t login_poll(struct ssh *s)
+{
+	while (s->au != NULL && !s->is_done) {
+		struct au_event e = {0};
+		TRY(au_client_poll(s->au, &e));
+		if (e.type == AU_EV_NONE)
+			break;
+		TRY(on_event(s, &e));
+	}
+	return OK;
+}
+
+err_t login_message(struct ssh *s, uint8_t msg, struct cslice body)
+{
+	if (s->au == NULL)
+		return E_UNEXPECTED;
+	TRY(au_client_msg(s->au, msg, body));
+	return login_poll(s);
+}
