@@ -63,6 +63,7 @@ struct listener {
 	int setup; /* memory file: the configuration */
 	struct buf keys;
 	bool is_single, is_ending, is_throttling;
+	pid_t single; /* the process whose end is ours */
 	uint64_t drop_told_us;
 	size_t failed_starts;
 	uint32_t drops;
@@ -215,10 +216,16 @@ static struct zygote *zygote_get(struct listener *l, size_t line)
 	return l->now[line];
 }
 
-static void zygote_prepare(struct listener *l, size_t line)
+static void zygote_after(struct listener *l, size_t line)
 {
-	bool is_warm = !l->c->reexec_per_connection && !l->is_single;
-	if (is_warm && l->next[line] == NULL && l->now[line]->forks >= ZYGOTE_FORKS - NEXT_BEFORE &&
+	if (l->is_single)
+		return;
+	if (l->c->reexec_per_connection) { /* it has the request; nothing more will come */
+		zygote_free(l->now[line]);
+		l->now[line] = NULL;
+		return;
+	}
+	if (l->next[line] == NULL && l->now[line]->forks >= ZYGOTE_FORKS - NEXT_BEFORE &&
 		zygote_start(l, line, &l->next[line]) != OK)
 		log_put(LOG_L_ERROR, "fork: %s", strerror(errno));
 }
@@ -308,8 +315,10 @@ static err_t hand_over(struct listener *l, int conn, int status)
 	(void)close(chan[1]);
 	m->forks++;
 	n->forks++;
-	zygote_prepare(l, LINE_MONITOR);
-	zygote_prepare(l, LINE_NET);
+	if (l->is_single)
+		l->single = m->pid;
+	zygote_after(l, LINE_MONITOR);
+	zygote_after(l, LINE_NET);
 	return e;
 }
 
@@ -467,8 +476,7 @@ static void reap(struct listener *l)
 		if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_CRASH)
 			log_put(LOG_L_ERROR,
 				"a process serving a peer has crashed: its line is replaced");
-		if (l->is_single && l->now[LINE_MONITOR] != NULL &&
-			pid == l->now[LINE_MONITOR]->pid)
+		if (pid == l->single)
 			stop(l, WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FATAL);
 	}
 }

@@ -34,6 +34,7 @@ struct net {
 	struct au_server *au;
 	struct pump pump;
 	struct ev_timer au_timer;
+	struct ev_io chan; /* readable only when the monitor has gone: replies are waited for */
 	struct ps_client ps;
 	int fd_in, fd_out;
 	/* from the monitor's start: owned for the life of the process */
@@ -440,8 +441,15 @@ static err_t hand_over(struct net *n)
 	return e;
 }
 
+static void on_chan(struct ev_io *io, unsigned happened)
+{
+	_exit(EXIT_FATAL);
+}
+
 static err_t run(struct net *n)
 {
+	n->chan = (struct ev_io){.fd = n->ps.fd, .want = EV_IN, .on = on_chan, .arg = n};
+	TRY(ev_io_add(n->ev, &n->chan));
 	n->au_env.tp = n->tp;
 	n->au_env.methods = "publickey"; /* until the user is known */
 	n->au_env.pubkey_algs = n->hostkey_algs;

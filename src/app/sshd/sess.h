@@ -54,6 +54,7 @@ struct server {
 	struct pump pump;
 	struct cn *cn;
 	struct ps_client ps;
+	struct ev_io chan; /* readable only when the monitor has gone: replies are waited for */
 	struct chunk_pool pool;
 	struct alg_policy policy;
 	struct tp_env tp_env;

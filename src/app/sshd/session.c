@@ -334,6 +334,14 @@ static void on_signal(void *arg, int signo)
 	leave(sv, EXIT_FATAL);
 }
 
+static void on_chan(struct ev_io *io, unsigned happened)
+{
+	struct server *sv = io->arg;
+	ev_io_remove(sv->ev, io);
+	sv->ps.err = E_CLOSED;
+	leave(sv, EXIT_FATAL);
+}
+
 /* ---- start ---- */
 static err_t make_env(struct server *sv)
 {
@@ -390,6 +398,8 @@ static err_t start(struct server *sv)
 	if (st->conf->client_alive_interval > 0)
 		ev_timer_set(sv->ev, &sv->alive,
 			os_monotonic_us() + (uint64_t)st->conf->client_alive_interval * 1000000);
+	sv->chan = (struct ev_io){.fd = st->chan, .want = EV_IN, .on = on_chan, .arg = sv};
+	TRY(ev_io_add(sv->ev, &sv->chan));
 	return pump_start(&sv->pump);
 }
 

@@ -240,8 +240,10 @@ static int run(struct zygote *z)
 	sigaddset(&set, SIGCHLD);
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 	z->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (z->signals < 0 || fdpass_send(ZYGOTE_CONTROL, cslice_of("R", 1), NULL, 0, true) != OK)
+	if (z->signals < 0)
 		return EXIT_FATAL;
+	/* Ready; a listener that has asked already and gone does not care. */
+	(void)!fdpass_send(ZYGOTE_CONTROL, cslice_of("R", 1), NULL, 0, true);
 	while (z->is_open || pending(z) > 0)
 		turn(z);
 	if (z->setup.is_single) {
