@@ -102,8 +102,10 @@ bool alg_known(enum alg_kind kind, struct cslice name)
 /* Appends one name to the list that begins at `from` in out, unless it is there. */
 static void add_name(struct buf *out, size_t from, struct cslice name)
 {
-	struct cslice list = {out->p + from, out->n - from};
-	if (buf_err(out) != OK || (list.n > 0 && list_has(list, name)))
+	struct cslice list = {NULL, 0};
+	if (out->n > from) /* an empty buf has no memory to point into */
+		list = cslice_of(out->p + from, out->n - from);
+	if (buf_err(out) != OK || list_has(list, name))
 		return;
 	if (list.n > 0)
 		buf_put_u8(out, ',');
