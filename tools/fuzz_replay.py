@@ -4,8 +4,9 @@
 
     fuzz_replay.py BUILD-DIR [SECONDS]
 
-A target is an executable BUILD-DIR/tests/fuzz/NAME; its corpus is tests/fuzz/corpus/NAME/.  Each corpus
-file is a case, and the fresh seconds are one more.  A target without a corpus has failed.
+A target is an executable BUILD-DIR/tests/fuzz/NAME; its corpus is tests/fuzz/corpus/NAME/, its words are
+BUILD-DIR/tests/fuzz/NAME.dict.  Each corpus file is a case, and the fresh seconds are one more.  A target
+without a corpus has failed.  Executables fuzz_* are tools.
 """
 import os
 import subprocess
@@ -24,7 +25,8 @@ def run(target, *args):
 def main():
     build, seconds = Path(sys.argv[1]).resolve(), int(sys.argv[2]) if len(sys.argv) > 2 else 5
     folder = build / "tests" / "fuzz"
-    targets = [p for p in sorted(folder.glob("*")) if p.is_file() and os.access(p, os.X_OK)]
+    targets = [p for p in sorted(folder.glob("*")) if p.is_file() and os.access(p, os.X_OK)
+               and not p.name.startswith("fuzz_")]
     passed = failed = 0
     if not targets:
         print(f"no fuzz target in {folder}")
@@ -44,7 +46,8 @@ def main():
             continue
         scratch = Path(os.environ.get("BOWLINE_TMP", "/tmp")) / f"fuzz-{target.name}"
         scratch.mkdir(exist_ok=True)
-        code, text = run(target, f"-max_total_time={seconds}", str(scratch),
+        code, text = run(target, f"-max_total_time={seconds}", "-entropic=0", "-max_len=20000",
+                         f"-dict={target}.dict", str(scratch),
                          str(TOP / "tests/fuzz/corpus" / target.name))
         if code == 0:
             passed += 1

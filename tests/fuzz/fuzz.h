@@ -34,4 +34,16 @@ static inline uint8_t fuzz_u8(struct cslice *in)
 	return b.n == 1 ? b.p[0] : 0;
 }
 
+static inline uint16_t fuzz_u16(struct cslice *in)
+{
+	uint16_t high = fuzz_u8(in);
+	return (uint16_t)(high << 8 | fuzz_u8(in));
+}
+
+static inline uint32_t fuzz_u32(struct cslice *in)
+{
+	uint32_t high = fuzz_u16(in);
+	return high << 16 | fuzz_u16(in);
+}
+
 #endif
