@@ -12,6 +12,8 @@
 
 #define POOL_BUDGET ((size_t)40 << 20)
 #define SECOND_US   1000000
+#define PACKET_MAX                                                                                 \
+	((uint32_t)256 * 1024) /* a server's banner may come in one packet of this size */
 
 /* ---- descriptors --------------------------------------------------------------------------------
  */
@@ -152,6 +154,7 @@ static err_t make_engine(struct ssh *s)
 		.pool = &s->pool,
 		.rng = os_rng(),
 		.limits = {.rekey_bytes = s->cfg.rekey_limit.bytes,
+			.max_packet = PACKET_MAX,
 			.rekey_us = s->cfg.rekey_limit.seconds * SECOND_US},
 		.version = (const char *)s->version.p,
 		.lazy_fast = true};
@@ -324,6 +327,9 @@ void connect_say_end(struct ssh *s, err_t why)
 	case E_DISCONNECTED: /* told when the message came */
 		ssh_say(LOG_L_FATAL, "Disconnected from %s", peer);
 		break;
+	case E_VERSION:
+		ssh_say(LOG_L_ERROR, "Protocol major versions differ: 2 is needed");
+		/* fall through */
 	case E_NOT_SSH:
 		say_not_ssh(s, peer);
 		break;

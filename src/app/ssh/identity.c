@@ -53,6 +53,20 @@ static struct key *public_half(const char *path)
 	return k;
 }
 
+/* A .pub file may be open to all; its private half is in the agent or nowhere. */
+static bool is_public_file(const char *path)
+{
+	struct buf text;
+	struct key *k = NULL;
+	buf_init(&text, KEYFILE_MAX);
+	err_t e = os_file_read(path, &text, NULL);
+	if (e == OK)
+		e = key_read_private(&k, buf_bytes(&text), cslice_of(NULL, 0), NULL);
+	key_free(k);
+	buf_done(&text);
+	return e == E_KEY_PUBLIC;
+}
+
 /* Formats that hide the public half need the passphrase now. */
 static void unlock(struct ssh *s, struct identity *id)
 {
@@ -85,6 +99,8 @@ static void add_file(struct collect *c, const char *path)
 	} else {
 		id.priv = NULL;
 		id.pub = public_half(path);
+		if (e == E_PERMISSION && is_public_file(path))
+			e = E_KEY_PUBLIC;
 		if (e == E_PASSPHRASE && id.pub == NULL) {
 			unlock(s, &id);
 			if (id.priv != NULL && key_public_copy(&id.pub, id.priv) != OK)
