@@ -2,8 +2,9 @@
 /*
  * authorized_keys - text in, verdict out (compat 5.1)
  *
- * The first line that names the key and whose options hold decides.  An unknown option, a bad list, a repeated
- * single option: the line is skipped (with its reason told through `why`), never obeyed in part.
+ * The first line that names the key and whose options hold decides.  An unknown option, a bad list,
+ * a repeated single option: the line is skipped (with its reason told through `why`), never obeyed
+ * in part.
  */
 #ifndef KEY_AUTHORIZED_KEYS_H
 #define KEY_AUTHORIZED_KEYS_H
@@ -20,10 +21,10 @@ struct ak_result {
 	enum ak_verdict verdict;
 	uint32_t line; /* of the deciding line */
 	struct ak_permit permit;
-	char *command;              /* forced command, NULL = none; owned, ak_done frees */
-	char **environment;         /* NAME=VALUE, first of a name wins */
+	char *command;      /* forced command, NULL = none; owned, ak_done frees */
+	char **environment; /* NAME=VALUE, first of a name wins */
 	size_t environment_n;
-	char **permitopen;          /* kept for forwarding */
+	char **permitopen; /* kept for forwarding */
 	size_t permitopen_n;
 	char **permitlisten;
 	size_t permitlisten_n;
@@ -35,19 +36,23 @@ struct ak_civil { /* a date without a time zone */
 
 struct ak_query {
 	const struct key *k;
-	const char *address; /* client address text; NULL when there is no socket (then from= refuses) */
+	const char *address; /* client address text; NULL when there is no socket (then from=
+				refuses) */
 	const char *host;    /* name by DNS or NULL */
 	uint64_t now_s;      /* wall clock, seconds, for expiry-time */
-	/* Seconds of a local time (expiry-time without Z); NULL: local time is UTC.  False: no such time. */
+	/* Seconds of a local time (expiry-time without Z); NULL: local time is UTC.  False: no such
+	 * time. */
 	bool (*local_time)(const struct ak_civil *t, uint64_t *out_s);
-	void (*why)(void *arg, uint32_t line, const char *text); /* may be NULL: debug words about skipped lines */
+	void (*why)(void *arg, uint32_t line,
+		const char *text); /* may be NULL: debug words about skipped lines */
 	void *arg;
 };
 
 MUST err_t ak_check(struct cslice file, const struct ak_query *q, struct ak_result *out);
 void ak_done(struct ak_result *r);
 
-/* Host lists of from=, Match Address/Host and AllowUsers: patterns, CIDR, `!`.  Shared with config. */
+/* Host lists of from=, Match Address/Host and AllowUsers: patterns, CIDR, `!`.  Shared with config.
+ */
 enum addr_verdict { ADDR_DENY = 0, ADDR_MATCH, ADDR_NEGATED, ADDR_BAD_LIST };
 enum addr_verdict addr_match_list(struct cslice list, const char *address, const char *host);
 

@@ -21,30 +21,33 @@ struct key; /* public or private; private parts are wiped by key_free */
 
 void key_free(struct key *k); /* NULL is fine */
 enum key_type key_type_of(const struct key *k);
-const char *key_type_name(enum key_type t);  /* "ssh-ed25519" */
-const char *key_type_shown(enum key_type t); /* "ED25519" */
+const char *key_type_name(enum key_type t);                      /* "ssh-ed25519" */
+const char *key_type_shown(enum key_type t);                     /* "ED25519" */
 bool key_type_from_name(struct cslice name, enum key_type *out); /* blob name */
 bool key_is_private(const struct key *k);
 uint32_t key_bits(const struct key *k);
 bool key_equal_public(const struct key *a, const struct key *b);
 
-/* Public blob (RFC 4253 6.6).  parse refuses trailing bytes, points off the curve, RSA outside 1024..16384 bits
- * (E_KEY_SIZE), unknown types (E_KEY_TYPE). */
+/* Public blob (RFC 4253 6.6).  parse refuses trailing bytes, points off the curve, RSA outside
+ * 1024..16384 bits (E_KEY_SIZE), unknown types (E_KEY_TYPE). */
 MUST err_t key_parse_blob(struct key **out, struct cslice blob);
 MUST err_t key_blob(const struct key *k, struct buf *out);
 /* Type name inside a blob without parsing the rest; empty when malformed. */
 struct cslice key_blob_type(struct cslice blob);
 
-/* bits 0 = default of the type.  ecdsa: the type says the curve.  ed25519 draws its seed from rng. */
+/* bits 0 = default of the type.  ecdsa: the type says the curve.  ed25519 draws its seed from rng.
+ */
 MUST err_t key_generate(struct key **out, enum key_type t, uint32_t bits, struct rng *rng);
 MUST err_t key_public_copy(struct key **out, const struct key *k);
 
 /*
- * Signatures: alg is the algorithm name (rsa-sha2-512 ...), must fit the key.  sig: string alg, string blob appended.
- * verify: want_alg, when not empty, must equal the name inside sig (RFC 8332 3); OK is the only yes.
+ * Signatures: alg is the algorithm name (rsa-sha2-512 ...), must fit the key.  sig: string alg,
+ * string blob appended. verify: want_alg, when not empty, must equal the name inside sig (RFC 8332
+ * 3); OK is the only yes.
  */
 MUST err_t key_sign(const struct key *k, struct cslice alg, struct cslice tbs, struct buf *sig);
-MUST err_t key_verify(const struct key *k, struct cslice want_alg, struct cslice tbs, struct cslice sig);
+MUST err_t key_verify(
+	const struct key *k, struct cslice want_alg, struct cslice tbs, struct cslice sig);
 /* Does the signature algorithm belong to the key type? */
 bool key_alg_fits(enum key_type t, struct cslice alg);
 
@@ -52,25 +55,30 @@ bool key_alg_fits(enum key_type t, struct cslice alg);
 MUST err_t key_fingerprint(const struct key *k, enum hash_id h, struct buf *out);
 /* Five-letter groups ("xubop-rekyd-..."), without the hash name; appended. */
 MUST err_t key_fingerprint_babble(const struct key *k, enum hash_id h, struct buf *out);
-MUST err_t key_randomart(const struct key *k, enum hash_id h, struct buf *out); /* lines with '\n' */
+MUST err_t key_randomart(
+	const struct key *k, enum hash_id h, struct buf *out); /* lines with '\n' */
 
-/* One-line public form "type base64[ comment]" (no line end).  parse: comment may be NULL; appended without escape. */
+/* One-line public form "type base64[ comment]" (no line end).  parse: comment may be NULL; appended
+ * without escape. */
 MUST err_t key_public_line(const struct key *k, const char *comment, struct buf *out);
 MUST err_t key_parse_public_line(struct key **out, struct cslice line, struct buf *comment);
 
 /*
- * Private key files: openssh-key-v1 (compat 5.6), PEM, PKCS#8.  CRLF, a missing last newline and text around are read.
- * passphrase empty = none.  E_PASSPHRASE: it is encrypted and the passphrase is missing or wrong.
- * Defects have their own errors (E_KEY_NO_END, E_KEY_TRUNCATED, E_KEY_PUTTY, E_KEY_LINES, E_KEY_PUBLIC, E_KEY_FORMAT).
- * comment: appended when the format has one; may be NULL.
+ * Private key files: openssh-key-v1 (compat 5.6), PEM, PKCS#8.  CRLF, a missing last newline and
+ * text around are read. passphrase empty = none.  E_PASSPHRASE: it is encrypted and the passphrase
+ * is missing or wrong. Defects have their own errors (E_KEY_NO_END, E_KEY_TRUNCATED, E_KEY_PUTTY,
+ * E_KEY_LINES, E_KEY_PUBLIC, E_KEY_FORMAT). comment: appended when the format has one; may be NULL.
  */
-MUST err_t key_read_private(struct key **out, struct cslice file, struct cslice passphrase, struct buf *comment);
-/* Only the public half, without a passphrase: openssh-key-v1 shows it (the comment only when the file is not encrypted);
- * E_PASSPHRASE when the format hides it. */
+MUST err_t key_read_private(
+	struct key **out, struct cslice file, struct cslice passphrase, struct buf *comment);
+/* Only the public half, without a passphrase: openssh-key-v1 shows it (the comment only when the
+ * file is not encrypted); E_PASSPHRASE when the format hides it. */
 MUST err_t key_read_private_public(struct key **out, struct cslice file, struct buf *comment);
 /* May the name be a cipher of a key file (ssh-keygen -Z)? */
 bool key_write_cipher_known(const char *name);
-#define KEY_ROUNDS_MAX 65536u /* more are neither written nor read: a file must not make its reader work for ever */
+#define KEY_ROUNDS_MAX                                                                             \
+	65536u /* more are neither written nor read: a file must not make its reader work for ever \
+		*/
 struct key_write_opts {
 	const char *comment;      /* NULL = none */
 	struct cslice passphrase; /* empty = not encrypted */
@@ -79,9 +87,11 @@ struct key_write_opts {
 	struct rng *rng;          /* salt and check words */
 };
 /* openssh-key-v1, appended. */
-MUST err_t key_write_private(const struct key *k, const struct key_write_opts *opts, struct buf *out);
+MUST err_t key_write_private(
+	const struct key *k, const struct key_write_opts *opts, struct buf *out);
 
-/* ---- who signs: file, agent, monitor, test: one face --------------------------------------------------------- */
+/* ---- who signs: file, agent, monitor, test: one face
+ * --------------------------------------------------------- */
 struct sign_req {
 	struct cslice alg, tbs; /* borrowed until done */
 	struct buf *sig;        /* appended: the SSH signature blob */
@@ -89,7 +99,8 @@ struct sign_req {
 };
 struct signer;
 struct signer_ops {
-	void (*sign)(struct signer *s, struct sign_req *req); /* calls req->done now or later, exactly once */
+	void (*sign)(struct signer *s,
+		struct sign_req *req); /* calls req->done now or later, exactly once */
 	void (*free)(struct signer *s);
 };
 struct signer {
