@@ -86,6 +86,7 @@ int kg_change_comment(struct kg_options *o);
 int kg_print_public(struct kg_options *o);
 int kg_fingerprint(struct kg_options *o);
 int kg_known_hosts(struct kg_options *o);
+int kg_print_sshfp(struct kg_options *o);
 int kg_export(struct kg_options *o);
 int kg_import(struct kg_options *o);
 

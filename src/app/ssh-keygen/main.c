@@ -37,6 +37,7 @@ static const char synopsis[] =
 	"       ssh-keygen -F hostname [-Hlv] [-f known_hosts_file]\n"
 	"       ssh-keygen -H [-f known_hosts_file]\n"
 	"       ssh-keygen -R hostname [-f known_hosts_file]\n"
+	"       ssh-keygen -r hostname [-g] [-f input_keyfile]\n"
 	"       ssh-keygen -A [-a rounds] [-f prefix_path]\n";
 
 static int usage(void)
@@ -136,6 +137,8 @@ static int run(struct kg_options *o)
 		return kg_export(o);
 	if (o->import_key || o->import_alias)
 		return kg_import(o);
+	if (o->sshfp_host != NULL)
+		return kg_print_sshfp(o);
 	if (o->passphrase)
 		return kg_change_passphrase(o);
 	if (o->change)
