@@ -278,6 +278,26 @@ static void hostile_rounds_do_not_work_for_ever(void **state)
 	buf_done(&body);
 }
 
+/* The tag stands behind everything else; the check words alone would not see a change of it. */
+static void a_changed_tag_is_refused(void **state)
+{
+	(void)state;
+	static const char *const files[] = {
+		"ed25519_aes128-gcm", "ed25519_aes256-gcm", "ed25519_chacha20-poly1305"};
+	for (size_t f = 0; f < ARRAY_N(files); f++) {
+		struct buf body = body_of(files[f]);
+		assert_ok(read_body(buf_bytes(&body), HELP_PASSPHRASE));
+		for (size_t i = body.n - 16; i < body.n; i += 5) {
+			body.p[i] ^= 0x80;
+			assert_err(read_body(buf_bytes(&body), HELP_PASSPHRASE), E_PASSPHRASE);
+			body.p[i] ^= 0x80;
+		}
+		assert_err(
+			read_body(cslice_of(body.p, body.n - 1), HELP_PASSPHRASE), E_KEY_TRUNCATED);
+		buf_done(&body);
+	}
+}
+
 static void the_public_half_is_there_without_the_passphrase(void **state)
 {
 	(void)state;
@@ -385,6 +405,7 @@ int main(void)
 		cmocka_unit_test(no_changed_byte_of_a_plain_file_is_accepted),
 		cmocka_unit_test(a_public_half_that_differs_from_the_private_one_is_refused),
 		cmocka_unit_test(hostile_rounds_do_not_work_for_ever),
+		cmocka_unit_test(a_changed_tag_is_refused),
 		cmocka_unit_test(the_public_half_is_there_without_the_passphrase),
 		cmocka_unit_test(what_is_written_is_read_back),
 		cmocka_unit_test(refusals_to_write_leave_the_output_alone),
