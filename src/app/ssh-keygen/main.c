@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "app/ssh-keygen/kg.h"
+#include "os/drop.h"
 
 static const struct flag {
 	char letter;
@@ -151,6 +152,7 @@ static int run(struct kg_options *o)
 int main(int argc, char **argv)
 {
 	struct kg_options o = {0};
+	drop_dumpable(); /* private keys and passphrases pass through */
 	int state = parse(&o, argc, argv);
 	if (state != KG_OK)
 		return state;
