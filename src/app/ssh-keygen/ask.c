@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * ask - questions to the person at the keyboard
- *
- * While a passphrase is typed the terminal neither echoes nor sends signals; Ctrl-C is read as a
- * character, so that the terminal is whole again before the program ends, without a signal handler.
- */
+/* ask - questions to the person at the keyboard, or to the script in its place */
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "app/ssh-keygen/kg.h"
-
-#define CTRL_C 3
+#include "os/helper.h"
+#include "os/prompt.h"
 
 int kg_say(int state, const char *fmt, ...)
 {
@@ -32,22 +23,18 @@ int kg_say(int state, const char *fmt, ...)
 
 /* Byte by byte: what follows in a pipe belongs to the next question.  False: nothing came before
  * the end. */
-static bool read_line(int fd, struct buf *line, bool *interrupted)
+static bool read_line(struct buf *line)
 {
 	bool any = false;
 	for (;;) {
 		uint8_t c;
-		ssize_t n = read(fd, &c, 1);
+		ssize_t n = read(STDIN_FILENO, &c, 1);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return any;
 		any = true;
-		if (c == CTRL_C && interrupted != NULL) {
-			*interrupted = true;
-			return true;
-		}
-		if (c == '\n' || (c == '\r' && interrupted != NULL))
+		if (c == '\n')
 			return true;
 		if (line->n < KG_LINE_MAX - 1)
 			buf_put_u8(line, c);
@@ -59,58 +46,22 @@ bool kg_ask_line(const char *prompt, struct buf *line)
 {
 	(void)fputs(prompt, stdout);
 	(void)fflush(stdout);
-	return read_line(STDIN_FILENO, line, NULL);
+	return read_line(line);
 }
 
-static err_t ask_terminal(int in, int out, const char *prompt, struct buf *answer)
-{
-	struct termios old, quiet;
-	bool interrupted = false, is_tty = tcgetattr(in, &old) == 0;
-	if (is_tty) {
-		quiet = old;
-		quiet.c_lflag &= ~(tcflag_t)(ECHO | ECHONL | ISIG);
-		(void)tcsetattr(in, TCSAFLUSH, &quiet);
-	}
-	(void)!write(out, prompt, strlen(prompt));
-	bool has_line = read_line(in, answer, is_tty ? &interrupted : NULL);
-	if (is_tty) {
-		(void)!write(out, "\n", 1);
-		(void)tcsetattr(in, TCSAFLUSH, &old);
-	}
-	if (interrupted) {
-		buf_clear(answer);
-		(void)raise(SIGINT);
-		return E_CANCELLED;
-	}
-	(void)has_line; /* the end of input is an empty answer */
-	return buf_err(answer);
-}
-
+/* The first line of what the program prints. */
 static err_t ask_helper(const char *program, const char *prompt, struct buf *answer)
 {
-	int pipe_fd[2], status = 0;
-	if (pipe2(pipe_fd, O_CLOEXEC) < 0)
-		return E_IO;
-	(void)fflush(stdout);
-	pid_t pid = fork();
-	if (pid == 0) {
-		if (dup2(pipe_fd[1], STDOUT_FILENO) >= 0)
-			(void)execlp(program, program, prompt, (char *)NULL);
-		_exit(127);
-	}
-	(void)close(pipe_fd[1]);
-	if (pid > 0)
-		(void)read_line(pipe_fd[0], answer, NULL);
-	(void)close(pipe_fd[0]);
-	if (pid < 0)
-		return E_IO;
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-		buf_clear(answer);
-		return E_CANCELLED;
-	}
-	return buf_err(answer);
+	const char *const argv[] = {program, prompt, NULL};
+	const char *const no_env[] = {NULL};
+	int status = 0;
+	err_t e = helper_capture(argv, no_env, answer, &status);
+	if (e == OK && status != 0)
+		e = E_CANCELLED;
+	const uint8_t *end = e == OK && answer->n > 0 ? memchr(answer->p, '\n', answer->n) : NULL;
+	if (end != NULL)
+		answer->n = (size_t)(end - answer->p); /* the rest is wiped with the buf */
+	return e;
 }
 
 /* SSH_ASKPASS_REQUIRE: never, prefer, force; without it the helper is used when there is a display
@@ -133,16 +84,19 @@ static const char *helper_for(bool has_terminal)
 
 err_t kg_ask_secret(const char *prompt, struct buf *answer)
 {
+	int signo = 0;
 	const char *program = helper_for(isatty(STDIN_FILENO) != 0);
 	if (program != NULL)
 		return ask_helper(program, prompt, answer);
 	(void)fflush(stdout);
-	int tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
-	if (tty < 0)
-		return ask_terminal(STDIN_FILENO, STDERR_FILENO, prompt, answer);
-	err_t e = ask_terminal(tty, tty, prompt, answer);
-	(void)close(tty);
-	return e;
+	err_t e = prompt_line(prompt, false, answer, &signo);
+	if (e == E_CANCELLED && signo != 0)
+		prompt_die(signo);
+	if (e != E_NOT_FOUND)
+		return e;
+	(void)fputs(prompt, stderr); /* no terminal: scripts answer through standard input */
+	(void)read_line(answer);
+	return buf_err(answer);
 }
 
 err_t kg_ask_new(const struct kg_options *o, const char *prompt, bool again, struct buf *answer)
