@@ -28,6 +28,8 @@
 #define SMALL       4096
 #define SPILL_LIMIT ((size_t)256 * 1024 * 1024) /* the window bounds it long before */
 #define EXT_STDERR  1
+#define HOLD_FROM   ((size_t)1024 * 1024)
+#define HOLD_UNTIL  ((size_t)512 * 1024)
 
 /* ---- descriptor flags ---------------------------------------------------------------------------
  */
@@ -73,21 +75,13 @@ static void sink_drop_all(struct chanio_sink *s)
 		s->first = (s->first + 1) % CHANIO_SPANS;
 	}
 	buf_clear(&s->spill);
-	s->spill_at = 0;
-}
-
-static size_t sink_pending(const struct chanio_sink *s)
-{
-	size_t n = s->spill.n - s->spill_at;
-	for (size_t i = 0; i < s->spans_n; i++)
-		n += s->spans[(s->first + i) % CHANIO_SPANS].n;
-	return n;
+	s->spill_at = s->pending = 0;
 }
 
 static void sink_break(struct chanio_sink *s)
 {
 	struct chanio *c = s->owner;
-	size_t lost = sink_pending(s);
+	size_t lost = s->pending;
 	sink_drop_all(s);
 	s->is_broken = true;
 	ev_io_remove(c->ev, &s->io);
@@ -99,6 +93,7 @@ static void sink_break(struct chanio_sink *s)
 static err_t sink_take(struct chanio_sink *s, struct span *span)
 {
 	bool has_spill = s->spill_at < s->spill.n;
+	s->pending += span->n;
 	if (has_spill || s->spans_n == CHANIO_SPANS || span->c == NULL ||
 		(s->is_slow && span->n < SMALL)) {
 		buf_put(&s->spill, span->p, span->n);
@@ -129,6 +124,7 @@ static int sink_gather(const struct chanio_sink *s, struct iovec *iov, size_t *t
 
 static void sink_advance(struct chanio_sink *s, size_t n)
 {
+	s->pending -= n;
 	while (n > 0 && s->spans_n > 0) {
 		struct span *span = &s->spans[s->first];
 		size_t part = num_min(n, span->n);
@@ -182,6 +178,19 @@ static void sink_write(struct chanio_sink *s)
 	ev_io_want(c->ev, &s->io, sink_is_empty(s) ? 0 : EV_OUT);
 }
 
+/*
+ * A backlog of more than HOLD_FROM is out of the cache when its turn comes: the pump holds back
+ * until the sinks have caught up.  Only where no other channel would have to wait.
+ */
+static void hold_or_go(struct chanio *c)
+{
+	size_t backlog = c->out.pending + c->err.pending;
+	bool hold = backlog >= (c->is_holding ? HOLD_UNTIL : HOLD_FROM) && cn_channels(c->cn) == 1;
+	if (hold != c->is_holding)
+		pump_hold(c->pump, hold);
+	c->is_holding = hold;
+}
+
 static void tell_drained(struct chanio *c)
 {
 	if (!c->peer_eof || c->is_told_drained || c->is_stopped || !chanio_is_drained(c))
@@ -197,6 +206,7 @@ static void on_sink(struct ev_io *io, unsigned happened)
 	struct chanio *c = s->owner;
 	(void)happened;
 	sink_write(s);
+	hold_or_go(c);
 	tell_drained(c);
 	pump_kick(c->pump); /* the last thing: it may end the channel */
 }
@@ -204,7 +214,7 @@ static void on_sink(struct ev_io *io, unsigned happened)
 static err_t sink_start(struct chanio *c, struct chanio_sink *s)
 {
 	s->owner = c;
-	s->first = s->spans_n = s->spill_at = 0;
+	s->first = s->spans_n = s->spill_at = s->pending = 0;
 	s->is_broken = s->eof_wanted = s->is_slow = s->is_pipe_grown = false;
 	s->flags_before = -1;
 	buf_init(&s->spill, SPILL_LIMIT);
@@ -327,7 +337,8 @@ static err_t in_start(struct chanio *c, struct ev_io *io, int fd, int *flags, bo
  */
 err_t chanio_start(struct chanio *c)
 {
-	c->wait_room = c->peer_eof = c->is_told_drained = c->is_stopped = c->is_in_grown = false;
+	c->wait_room = c->peer_eof = c->is_told_drained = c->is_stopped = c->is_in_grown =
+		c->is_holding = false;
 	c->want = READ_MIN;
 	c->in_dup = -1;
 	c->in_io = c->in2_io = (struct ev_io){.fd = -1};
@@ -348,6 +359,8 @@ void chanio_stop(struct chanio *c)
 	if (c->is_stopped || c->ev == NULL)
 		return;
 	c->is_stopped = true;
+	if (c->is_holding)
+		pump_hold(c->pump, false);
 	sink_stop(c, &c->out);
 	sink_stop(c, &c->err);
 	ev_io_remove(c->ev, &c->in_io);
@@ -409,6 +422,7 @@ err_t chanio_flush(struct chanio *c)
 		sink_write(&c->out);
 	if (!c->err.is_slow && !sink_is_empty(&c->err))
 		sink_write(&c->err);
+	hold_or_go(c);
 	tell_drained(c);
 	err_t e = buf_err(&c->out.spill);
 	return e != OK ? e : buf_err(&c->err.spill);

@@ -26,7 +26,7 @@ struct chanio_sink {
 	int fd; /* -1 = drop what comes */
 	struct ev_io io;
 	struct span spans[CHANIO_SPANS]; /* a ring, then what follows it: */
-	size_t first, spans_n;
+	size_t first, spans_n, pending;  /* pending: bytes in all of it */
 	struct buf
 		spill; /* copies: small packets while the sink is slow, or when the ring is full */
 	size_t spill_at;
@@ -57,13 +57,15 @@ struct chanio {
 	bool in_is_eof, in2_is_eof, wait_room, peer_eof, is_told_drained, is_stopped;
 	size_t want; /* bytes asked for next time: grows and shrinks with what comes */
 	int in_flags, in2_flags, in_dup;
-	bool is_in_grown;
+	bool is_in_grown,
+		is_holding; /* is_holding: the pump reads slowly until the sinks have caught up */
 };
 
 MUST err_t chanio_start(struct chanio *c);
 void chanio_stop(struct chanio *c);                            /* drops kept spans */
 MUST err_t chanio_event(struct chanio *c, struct cn_event *e); /* DATA, ROOM, EOF of this channel */
-/* The peer reads no more: `in` and in2 leave the loop, as at their end but without on_in_eof.  The caller closes them. */
+/* The peer reads no more: `in` and in2 leave the loop, as at their end but without on_in_eof.  The
+ * caller closes them. */
 void chanio_end_input(struct chanio *c);
 /* Writes what is queued, as far as the descriptors take it.  E_LIMIT when memory is used up. */
 MUST err_t chanio_flush(struct chanio *c);

@@ -28,9 +28,15 @@ static err_t set_nonblocking(int fd)
 	return OK;
 }
 
+static bool is_holding(const struct pump *p)
+{
+	return p->is_held && ev_now(p->ev) < p->held_until_us;
+}
+
 static void set_interest(struct pump *p)
 {
-	bool may_read = !p->is_closing && !p->is_in_eof && !p->is_blocked && tp_space(p->tp).n > 0;
+	bool may_read = !p->is_closing && !p->is_in_eof && !p->is_blocked && !is_holding(p) &&
+			tp_space(p->tp).n > 0;
 	bool has_more = !p->is_out_dead && tp_unsent(p->tp) > 0;
 	unsigned in = may_read ? EV_IN : 0, out = has_more ? EV_OUT : 0;
 	if (p->is_one_fd) {
@@ -46,6 +52,8 @@ static void set_timer(struct pump *p)
 	if (p->is_closing)
 		return;
 	uint64_t at = tp_deadline(p->tp);
+	if (is_holding(p) && p->held_until_us < at)
+		at = p->held_until_us;
 	if (at != p->timer.at_us)
 		ev_timer_set(p->ev, &p->timer, at);
 }
@@ -153,8 +161,9 @@ static void turn(struct pump *p)
 
 static void read_some(struct pump *p)
 {
-	if (p->is_closing || p->is_in_eof || p->is_blocked)
+	if (p->is_closing || p->is_in_eof || p->is_blocked || is_holding(p))
 		return;
+	p->held_until_us = ev_now(p->ev) + PUMP_HOLD_US;
 	struct slice room = tp_space(p->tp);
 	if (room.n == 0)
 		return;
@@ -207,7 +216,7 @@ err_t pump_start(struct pump *p)
 	TRY(set_nonblocking(p->fd_out));
 	p->is_one_fd = p->fd_in == p->fd_out;
 	p->is_in_eof = p->is_blocked = p->is_turning = p->is_kicked = p->is_closing = false;
-	p->is_out_dead = false;
+	p->is_out_dead = p->is_held = false;
 	p->sys_errno = 0;
 	p->in = (struct ev_io){.fd = p->fd_in, .want = EV_IN, .on = on_in, .arg = p};
 	p->out = (struct ev_io){.fd = p->fd_out, .want = 0, .on = on_out, .arg = p};
@@ -239,4 +248,10 @@ void pump_kick(struct pump *p)
 {
 	p->is_blocked = false;
 	turn(p);
+}
+
+void pump_hold(struct pump *p, bool hold)
+{
+	p->is_held = hold;
+	p->held_until_us = ev_now(p->ev) + PUMP_HOLD_US;
 }

@@ -30,7 +30,8 @@ struct pump {
 	struct ev_io in, out;
 	struct ev_timer timer;
 	bool is_running, is_in_eof, is_blocked, is_one_fd;
-	bool is_turning, is_kicked, is_closing, is_out_dead;
+	bool is_turning, is_kicked, is_closing, is_out_dead, is_held;
+	uint64_t held_until_us;
 	int sys_errno; /* of the read or write that ended the connection, 0 = none: for the message
 			*/
 };
@@ -40,5 +41,11 @@ void pump_stop(struct pump *p); /* removes itself from the loop */
 /* Something was put into the engine, or a question was answered: go on.  From inside a callback:
  * after it. */
 void pump_kick(struct pump *p);
+/*
+ * pump_hold - what has been read waits for a slow sink: read on only once in PUMP_HOLD_US, so that
+ * it stays small and in the cache, while control messages still get through
+ */
+#define PUMP_HOLD_US 50000
+void pump_hold(struct pump *p, bool hold);
 
 #endif
