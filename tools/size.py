@@ -14,6 +14,7 @@ FILE, FILE_WISH = 1000, 600
 HEADER = 300
 PARAMETERS = 5
 WIDTH = 100
+CALLBACKS = "tests/interop/peers/"  # their signatures are the foreign library's
 
 
 def blank_out(text):
@@ -68,7 +69,7 @@ def main():
                 faults.append(f"{name}:{first}: {function} has {n} lines, at most {FUNCTION}")
             elif n > FUNCTION_WISH:
                 wishes.append(f"{name}:{first}: {function} has {n} lines, wished {FUNCTION_WISH}")
-            if parameters > PARAMETERS:
+            if parameters > PARAMETERS and not str(name).startswith(CALLBACKS):
                 faults.append(f"{name}:{first}: {function} has {parameters} parameters, at most {PARAMETERS}")
     if verbose:
         print(*wishes, sep="\n")

@@ -2,10 +2,11 @@
 /*
  * config - ssh_config and sshd_config from declarative tables (client.def, server.def)
  *
- * Two steps.  cfg_lines_* turns text into lines (Include followed through the injected env), checking nothing but syntax.
- * client_config_eval / server_config_eval walk the lines for one situation (host, or connection) and give the values:
- * the first value wins, Host and Match blocks decide.  So the server parses once and evaluates for each connection,
- * and the lines can be handed to another process (cfg_lines_put / cfg_lines_get).
+ * Two steps.  cfg_lines_* turns text into lines (Include followed through the injected env),
+ * checking nothing but syntax. client_config_eval / server_config_eval walk the lines for one
+ * situation (host, or connection) and give the values: the first value wins, Host and Match blocks
+ * decide.  So the server parses once and evaluates for each connection, and the lines can be handed
+ * to another process (cfg_lines_put / cfg_lines_get).
  *
  * No globals: a const struct is passed.  Each value remembers its file and line (cfg_origin).
  */
@@ -32,7 +33,8 @@ struct cfg_subsystems {
 /* What config may ask of the world; any may be NULL (then: no such file, no match). */
 struct cfg_env {
 	void *arg;
-	/* Reads a regular file whole into out.  is_user: the owner and mode rules of compat 3.1 apply (E_PERMISSION). */
+	/* Reads a regular file whole into out.  is_user: the owner and mode rules of compat 3.1
+	 * apply (E_PERMISSION). */
 	err_t (*read_file)(void *arg, const char *path, bool is_user, struct buf *out);
 	/* Expands a glob to sorted paths. */
 	err_t (*glob)(void *arg, const char *pattern, struct cfg_list *out);
@@ -55,8 +57,8 @@ struct cfg_source {
 	const char *include_dir; /* where relative Includes start */
 };
 /* One file's text.  why: the message. */
-MUST err_t cfg_lines_text(struct cfg_lines *l, struct cslice text, const struct cfg_source *from, const struct cfg_env *env,
-	struct buf *why);
+MUST err_t cfg_lines_text(struct cfg_lines *l, struct cslice text, const struct cfg_source *from,
+	const struct cfg_env *env, struct buf *why);
 void cfg_lines_put(const struct cfg_lines *l, struct buf *out);
 MUST err_t cfg_lines_get(struct cfg_lines **out, struct cslice frozen);
 
@@ -65,18 +67,18 @@ struct cfg_origin {
 	uint32_t line;
 };
 
-#define CFG_C_flag bool
-#define CFG_C_enum int
-#define CFG_C_u32 uint32_t
-#define CFG_C_port uint16_t
-#define CFG_C_time int64_t /* seconds, -1 = none */
-#define CFG_C_text char *
-#define CFG_C_line char *
-#define CFG_C_list struct cfg_list
-#define CFG_C_alg char * /* resolved comma-separated names, never NULL after eval */
-#define CFG_C_rekey struct cfg_rekey
-#define CFG_C_escape int /* character, -1 = none */
-#define CFG_C_startups struct cfg_startups
+#define CFG_C_flag      bool
+#define CFG_C_enum      int
+#define CFG_C_u32       uint32_t
+#define CFG_C_port      uint16_t
+#define CFG_C_time      int64_t /* seconds, -1 = none */
+#define CFG_C_text      char *
+#define CFG_C_line      char *
+#define CFG_C_list      struct cfg_list
+#define CFG_C_alg       char * /* resolved comma-separated names, never NULL after eval */
+#define CFG_C_rekey     struct cfg_rekey
+#define CFG_C_escape    int /* character, -1 = none */
+#define CFG_C_startups  struct cfg_startups
 #define CFG_C_subsystem struct cfg_subsystems
 
 #define ALIAS(from, to)
@@ -86,8 +88,8 @@ struct cfg_origin {
 #define OPT(keyword, field, kind, argument, dflt, flags) CFG_C_##kind field;
 struct client_config {
 #include "config/client.def"
-	bool ciphers_set;       /* the user chose: no re-ordering by CPU */
-	bool hostkey_algs_set;  /* an explicit list (no + - ^): no re-ordering by known keys */
+	bool ciphers_set;      /* the user chose: no re-ordering by CPU */
+	bool hostkey_algs_set; /* an explicit list (no + - ^): no re-ordering by known keys */
 	struct cfg_own *own;
 };
 struct server_config {
@@ -108,21 +110,23 @@ enum { CFG_PUBKEY_NO, CFG_PUBKEY_YES, CFG_PUBKEY_UNBOUND, CFG_PUBKEY_HOSTBOUND }
 enum { CFG_ROOT_NO, CFG_ROOT_YES, CFG_ROOT_PROHIBIT_PASSWORD, CFG_ROOT_FORCED_COMMANDS };
 enum { CFG_WEAK_NO, CFG_WEAK_YES, CFG_WEAK_NO_PQ_KEX };
 enum { CFG_COMP_NO, CFG_COMP_YES }; /* delayed = yes */
-/* fingerprint_hash: enum hash_id; log_level: enum log_level of base/log.h; syslog_facility: the LOG_* number >> 3 */
+/* fingerprint_hash: enum hash_id; log_level: enum log_level of base/log.h; syslog_facility: the
+ * LOG_* number >> 3 */
 
 struct client_situation {
-	const char *host_arg;   /* as typed */
+	const char *host_arg; /* as typed */
 	const char *local_user, *home;
 	const char *local_host; /* may be NULL: %l %L unknown */
 	uint32_t uid;
-	const char *command;    /* remote command for Match, NULL = none */
+	const char *command; /* remote command for Match, NULL = none */
 };
 /* why: the messages, one a line, ready for stderr ("F: line N: Bad configuration option: x"). */
-MUST err_t client_config_eval(struct client_config *out, const struct cfg_lines *l, const struct client_situation *s,
-	const struct cfg_env *env, struct buf *why);
+MUST err_t client_config_eval(struct client_config *out, const struct cfg_lines *l,
+	const struct client_situation *s, const struct cfg_env *env, struct buf *why);
 void client_config_done(struct client_config *c);
 /* -G: one `keyword value` a line, lower case (compat 2.1.4). */
-MUST err_t client_config_dump(const struct client_config *c, const struct client_situation *s, struct buf *out);
+MUST err_t client_config_dump(
+	const struct client_config *c, const struct client_situation *s, struct buf *out);
 /* Tokens and ~ and ${ENV} of a value (compat 3.4), appended to out. */
 struct client_expansion {
 	const struct client_config *config;
@@ -130,18 +134,21 @@ struct client_expansion {
 	const struct cfg_env *env;
 	const char *allowed; /* the token letters that this place takes */
 	bool with_env;
-	struct buf *why;     /* the message on E_CONFIG */
+	struct buf *why; /* the message on E_CONFIG */
 };
-MUST err_t client_config_expand(const struct client_expansion *x, const char *value, struct buf *out);
+MUST err_t client_config_expand(
+	const struct client_expansion *x, const char *value, struct buf *out);
 
-struct server_situation {  /* NULL members: not known (the global evaluation); Match on them is false */
+struct server_situation { /* NULL members: not known (the global evaluation); Match on them is false
+			   */
 	const char *user, *groups; /* comma separated */
 	const char *address, *host, *local_address;
 	uint16_t local_port;
-	bool is_invalid_user, is_test; /* is_test: an unknown attribute that a Match needs is an error (-T -C) */
+	bool is_invalid_user,
+		is_test; /* is_test: an unknown attribute that a Match needs is an error (-T -C) */
 };
-MUST err_t server_config_eval(struct server_config *out, const struct cfg_lines *l, const struct server_situation *s,
-	const struct cfg_env *env, struct buf *why);
+MUST err_t server_config_eval(struct server_config *out, const struct cfg_lines *l,
+	const struct server_situation *s, const struct cfg_env *env, struct buf *why);
 void server_config_done(struct server_config *c);
 /* -T: lower-case keywords (scripts grep them). */
 MUST err_t server_config_dump(const struct server_config *c, struct buf *out);

@@ -6,8 +6,8 @@
 #include "config/config.h"
 
 #define CFG_INCLUDE_DEPTH 16
-#define CFG_LINES_MAX 1000000
-#define CFG_WORDS_MAX 1024
+#define CFG_LINES_MAX     1000000
+#define CFG_WORDS_MAX     1024
 
 enum cfg_line_what { CFG_LINE_OPTION, CFG_LINE_BEGIN, CFG_LINE_END };
 
@@ -24,7 +24,8 @@ struct cfg_lines {
 	struct cfg_list files;
 };
 
-/* Words of a line: quotes group, backslash escapes quotes, itself and blanks, `#` starts a comment at a word's start. */
+/* Words of a line: quotes group, backslash escapes quotes, itself and blanks, `#` starts a comment
+ * at a word's start. */
 struct cfg_words {
 	char *text; /* one block that the words point into */
 	char *v[CFG_WORDS_MAX];
@@ -44,25 +45,28 @@ struct cfg_parse {
 	char **v; /* words; NULL for raw kinds */
 	size_t n;
 	bool is_server;
-	bool is_add; /* APPEND and something is there already: the new is added */
+	bool is_add;     /* APPEND and something is there already: the new is added */
 	struct buf *why; /* the sentence without place, on E_CONFIG */
 };
 struct cfg_kind {
 	err_t (*parse)(struct cfg_parse *p, void *field);
-	void (*print)(const struct cfg_opt *opt, const void *field, struct buf *out); /* value only */
+	void (*print)(
+		const struct cfg_opt *opt, const void *field, struct buf *out); /* value only */
 	void (*done)(void *field);
-	bool is_raw;   /* takes the rest of the line as it is */
-	bool is_list;  /* takes any number of words; else exactly one */
+	bool is_raw;  /* takes the rest of the line as it is */
+	bool is_list; /* takes any number of words; else exactly one */
 };
-extern const struct cfg_kind cfg_kind_flag, cfg_kind_enum, cfg_kind_u32, cfg_kind_port, cfg_kind_time, cfg_kind_text,
-	cfg_kind_line, cfg_kind_list, cfg_kind_alg, cfg_kind_rekey, cfg_kind_escape, cfg_kind_startups, cfg_kind_subsystem;
+extern const struct cfg_kind cfg_kind_flag, cfg_kind_enum, cfg_kind_u32, cfg_kind_port,
+	cfg_kind_time, cfg_kind_text, cfg_kind_line, cfg_kind_list, cfg_kind_alg, cfg_kind_rekey,
+	cfg_kind_escape, cfg_kind_startups, cfg_kind_subsystem;
 
 struct cfg_name {
 	const char *name; /* NULL ends the table; -G prints the first name of a value */
 	int value;
 };
-extern const struct cfg_name names_family[], names_fphash[], names_loglevel[], names_pubkeyauth[], names_requesttty[],
-	names_sessiontype[], names_stricthostkey[], names_facility[], names_weakcrypto[], names_rootlogin[], names_compression[];
+extern const struct cfg_name names_family[], names_fphash[], names_loglevel[], names_pubkeyauth[],
+	names_requesttty[], names_sessiontype[], names_stricthostkey[], names_facility[],
+	names_weakcrypto[], names_rootlogin[], names_compression[];
 
 /* ---- tables ---- */
 enum { G_ALWAYS = 1, G_SET = 2, G_OWN = 4, APPEND = 8, LAST = 16, M = 32 };
@@ -118,18 +122,21 @@ struct cfg_walk {
 	enum cfg_pass pass;
 	bool is_quiet; /* a second pass: warnings were given */
 	/* Decides a Host or Match line; the reason of an error goes to w->why by cfg_complain. */
-	err_t (*block)(struct cfg_walk *w, const struct cfg_line *line, const struct cfg_words *words, bool *match);
+	err_t (*block)(struct cfg_walk *w, const struct cfg_line *line,
+		const struct cfg_words *words, bool *match);
 	void *arg;
 	uint32_t bad, bad_file;
 };
 
 MUST err_t cfg_walk(struct cfg_walk *w);
-void cfg_complain(struct cfg_walk *w, const struct cfg_line *line, const char *fmt, ...) PRINTF(3, 4);
+void cfg_complain(struct cfg_walk *w, const struct cfg_line *line, const char *fmt, ...)
+	PRINTF(3, 4);
 MUST err_t cfg_own_new(struct cfg_own **out, const struct cfg_table *t);
 void cfg_own_done(struct cfg_own *own, void *fields);
 /* Fills every option that is not set with its default. */
 MUST err_t cfg_defaults(const struct cfg_table *t, struct cfg_own *own, void *fields);
-/* `keyword value` lines for one option (lower case); a list flagged APPEND prints one line an element. */
+/* `keyword value` lines for one option (lower case); a list flagged APPEND prints one line an
+ * element. */
 void cfg_print(const struct cfg_opt *opt, const void *fields, struct buf *out);
 bool cfg_is_set(const struct cfg_own *own, const char *keyword);
 

@@ -2,8 +2,8 @@
 /*
  * later_names - algorithm names that OpenSSH knows and this build does not have yet
  *
- * People's files name them (certificates, hardware keys, old ciphers): they are dropped from a list without a fuss, while a name
- * that nobody knows stays an error.
+ * People's files name them (certificates, hardware keys, old ciphers): they are dropped from a list
+ * without a fuss, while a name that nobody knows stays an error.
  */
 #ifndef CONFIG_LATER_NAMES_H
 #define CONFIG_LATER_NAMES_H
