@@ -2,6 +2,8 @@
 /* child - what a process does between fork and exec, and how it ended */
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -110,6 +112,29 @@ err_t child_reexec(int self_fd, char *const argv[], char *const envp[])
 void child_ignore_pipe(void)
 {
 	(void)signal(SIGPIPE, SIG_IGN);
+}
+
+static int drop_segments(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const uintptr_t page = *(const uintptr_t *)arg;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		/* Never what can be written: those pages have no file to come back from. */
+		if (ph->p_type != PT_LOAD || (ph->p_flags & PF_W) != 0)
+			continue;
+		uintptr_t begin = (info->dlpi_addr + ph->p_vaddr + page - 1) & ~(page - 1);
+		uintptr_t end = (info->dlpi_addr + ph->p_vaddr + ph->p_memsz) & ~(page - 1);
+		if (begin < end)
+			(void)madvise((void *)begin, end - begin, MADV_DONTNEED);
+	}
+	return 0;
+}
+
+void child_give_memory_back(void)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	(void)malloc_trim(0);
+	(void)dl_iterate_phdr(drop_segments, &page);
 }
 
 void child_set_name(const char *name)

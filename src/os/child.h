@@ -35,6 +35,13 @@ err_t child_reexec(int self_fd, char *const argv[], char *const envp[]);
 /* A write to a closed pipe is an error, not a signal. */
 void child_ignore_pipe(void);
 
+/*
+ * For a process that will sleep long: free heap goes back to the system, and so do the pages of
+ * program and libraries that were needed up to now (they are files, and come back by themselves
+ * when needed again).
+ */
+void child_give_memory_back(void);
+
 /* Name of the process in ps. */
 void child_set_name(const char *name);
 

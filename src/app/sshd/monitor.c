@@ -3,7 +3,6 @@
 #include "build_config.h"
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -281,7 +280,7 @@ static void start_session(struct monitor *m)
 		mon_stop(m, EXIT_FATAL);
 		return;
 	}
-	(void)malloc_trim(0);
+	child_give_memory_back();
 }
 
 static void on_chan(struct ev_io *io, unsigned happened)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* session - the session process: loop, channels, keepalives */
 #include <errno.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -416,7 +415,7 @@ void session_main(const struct session_start *st)
 	drop_dumpable();
 	if (e == OK)
 		e = start(sv);
-	(void)malloc_trim(0);
+	child_give_memory_back();
 	if (e == OK)
 		e = ev_run(sv->ev);
 	log_put(LOG_L_ERROR, "session for %s: %s", st->user->name, err_text(e));
