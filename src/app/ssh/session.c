@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "app/ssh/qos.h"
+#include "app/common/qos.h"
 #include "app/ssh/ssh.h"
 
 #define WINDOW_FIRST   ((uint32_t)2 << 20)

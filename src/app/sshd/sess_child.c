@@ -15,7 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "app/common/qos.h"
 #include "app/sshd/sess.h"
+#include "os/listen.h"
 #include "os/child.h"
 
 struct ends { /* the child's side and ours */
@@ -144,10 +146,22 @@ static err_t start_child(struct sess *s, const struct ends *e, const struct env_
 	return OK;
 }
 
+/* IPQoS: the first name is for terminals, the second for all else; one name is for both. */
+static void set_traffic_class(const struct sess *s)
+{
+	const struct cfg_list *names = &s->server->start->conf->ipqos;
+	if (names->n == 0)
+		return;
+	int tos = qos_tos(names->v[s->has_pty || names->n == 1 ? 0 : 1]);
+	if (tos >= 0)
+		os_traffic_class(s->server->start->fd_out, tos);
+}
+
 err_t sess_start(struct sess *s)
 {
 	struct ends e;
 	struct env_list env;
+	set_traffic_class(s);
 	TRY(sess_env(s, &env));
 	if (s->has_pty)
 		e = (struct ends){.child_in = s->slave,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* qos - the names of IPQoS */
-#ifndef APP_SSH_QOS_H
-#define APP_SSH_QOS_H
+#ifndef APP_COMMON_QOS_H
+#define APP_COMMON_QOS_H
 
 #include "base/text.h"
 

@@ -2,7 +2,7 @@
 /* qos - the names of IPQoS (RFC 2474, RFC 2597, RFC 3246, RFC 5865, RFC 8622) */
 #include <strings.h>
 
-#include "app/ssh/qos.h"
+#include "app/common/qos.h"
 
 #define TOS(dscp) ((dscp) << 2)
 
