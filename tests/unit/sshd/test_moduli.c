@@ -18,8 +18,12 @@ static void put_line(struct buf *b, const char *head, unsigned bits, char digit)
 	buf_put_u8(b, '\n');
 }
 
-static err_t pick(const struct buf *text, uint32_t min, uint32_t want, uint32_t max, size_t *bytes,
-	uint8_t *last)
+struct got {
+	size_t n;
+	uint8_t last;
+};
+
+static err_t pick(const struct buf *text, struct ps_req_moduli want, struct got *out)
 {
 	struct buf p, g;
 	struct rng_seeded rng;
@@ -27,11 +31,10 @@ static err_t pick(const struct buf *text, uint32_t min, uint32_t want, uint32_t 
 	rng_seeded_init(&rng, ++seed);
 	buf_init(&p, 4096);
 	buf_init(&g, 64);
-	err_t e = moduli_pick(
-		buf_bytes(text), &(struct ps_req_moduli){min, want, max, 0}, &rng.rng, &p, &g);
+	err_t e = moduli_pick(buf_bytes(text), &want, &rng.rng, &p, &g);
 	if (e == OK) {
-		*bytes = p.n;
-		*last = p.p[p.n - 1];
+		out->n = p.n;
+		out->last = p.p[p.n - 1];
 		assert_int_equal(g.n, 1);
 		assert_int_equal(g.p[0], 2);
 	}
@@ -43,29 +46,30 @@ static err_t pick(const struct buf *text, uint32_t min, uint32_t want, uint32_t 
 static void the_smallest_that_reaches_the_wish_else_the_largest(void **state)
 {
 	struct buf text;
-	size_t n = 0;
-	uint8_t last = 0;
+	struct got got = {0};
 	buf_init(&text, 1 << 20);
 	buf_printf(&text, "# a comment\n\n");
 	put_line(&text, "2 6 100", 2048, '1');
 	put_line(&text, "2 6 100", 4096, '2');
 	put_line(&text, "2 6 100", 3072, '3');
 	put_line(&text, "2 6 100", 3072, '4');
-	assert_int_equal(pick(&text, 2048, 3000, 8192, &n, &last), OK);
-	assert_int_equal(n, 384);
-	assert_int_equal(pick(&text, 2048, 2048, 8192, &n, &last), OK);
-	assert_int_equal(n, 256);
-	assert_int_equal(pick(&text, 2048, 7680, 8192, &n, &last), OK);
-	assert_int_equal(n, 512);
-	assert_int_equal(pick(&text, 2048, 7680, 3500, &n, &last), OK);
-	assert_int_equal(n, 384);
-	assert_int_equal(pick(&text, 5000, 6000, 8192, &n, &last), E_NOT_FOUND);
+	assert_int_equal(pick(&text, (struct ps_req_moduli){2048, 3000, 8192, 0}, &got), OK);
+	assert_int_equal(got.n, 384);
+	assert_int_equal(pick(&text, (struct ps_req_moduli){2048, 2048, 8192, 0}, &got), OK);
+	assert_int_equal(got.n, 256);
+	assert_int_equal(pick(&text, (struct ps_req_moduli){2048, 7680, 8192, 0}, &got), OK);
+	assert_int_equal(got.n, 512);
+	assert_int_equal(pick(&text, (struct ps_req_moduli){2048, 7680, 3500, 0}, &got), OK);
+	assert_int_equal(got.n, 384);
+	assert_int_equal(
+		pick(&text, (struct ps_req_moduli){5000, 6000, 8192, 0}, &got), E_NOT_FOUND);
 	/* one of a size at random: both come */
 	bool seen3 = false, seen4 = false;
 	for (int i = 0; i < 64; i++) {
-		assert_int_equal(pick(&text, 2048, 3072, 8192, &n, &last), OK);
-		seen3 |= last == 0x33;
-		seen4 |= last == 0x44;
+		assert_int_equal(
+			pick(&text, (struct ps_req_moduli){2048, 3072, 8192, 0}, &got), OK);
+		seen3 |= got.last == 0x33;
+		seen4 |= got.last == 0x44;
 	}
 	assert_true(seen3 && seen4);
 	buf_done(&text);
@@ -76,15 +80,14 @@ static void lines_that_are_not_safe_primes_are_left_out(void **state)
 	static const char *const heads[] = {
 		"1 6 100", "2 7 100", "2 2 100", "2 0 100", "x 6 100", "2 6"};
 	struct buf text;
-	size_t n;
-	uint8_t last;
+	struct got got;
 	buf_init(&text, 1 << 20);
 	for (size_t i = 0; i < ARRAY_N(heads); i++)
 		put_line(&text, heads[i], 2048, '1');
 	put_line(&text, "2 6 100", 1024, '1'); /* too small whatever was asked */
 	buf_printf(&text, "20260101000000 2 6 100 2047 2 FFFF\n"); /* not what it says */
 	buf_printf(&text, "20260101000000 2 6 100 4294967295 2 FF");
-	assert_int_equal(pick(&text, 0, 2048, 8192, &n, &last), E_NOT_FOUND);
+	assert_int_equal(pick(&text, (struct ps_req_moduli){0, 2048, 8192, 0}, &got), E_NOT_FOUND);
 	buf_done(&text);
 }
 
