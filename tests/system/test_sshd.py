@@ -157,6 +157,28 @@ def test_after_login_the_network_process_is_gone(sshd, client):
     assert child.returncode == 0
 
 
+def test_nobody_is_busy_while_a_session_sleeps(sshd, client):
+    server = sshd()
+    command, _, _ = client.command(server)
+    with subprocess.Popen([*command, "echo in; cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as child, connect(server):
+        assert child.stdout.readline() == b"in\n"
+        in_roles(server, "net")
+
+        def ticks():
+            found, todo = 0, [server.process.pid]
+            while todo:
+                pid = todo.pop()
+                found += sum(map(int, Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]))
+                todo += children(pid)
+            return found
+        time.sleep(1)
+        before = ticks()
+        time.sleep(2)
+        assert ticks() - before <= 2
+        child.communicate(b"", timeout=10)
+
+
 @pytest.mark.parametrize("role", ("net", "monitor"))
 def test_a_crash_takes_its_line_along_and_no_session(sshd, client, role):
     server = sshd()

@@ -142,11 +142,12 @@ static err_t fork_one(struct zygote *z, struct fdpass_got *got)
 	return OK;
 }
 
-/* Has it told that it is logged in?  Then it is no concern of ours any more. */
+/* Has it told that it is logged in, or closed its pipe because it ends?  Then it is no concern of
+ * ours any more. */
 static bool is_logged_in(struct child *c)
 {
 	char byte;
-	if (c->told >= 0 && read(c->told, &byte, 1) == 1) {
+	if (c->told >= 0 && read(c->told, &byte, 1) >= 0) {
 		(void)close(c->told);
 		c->told = -1;
 	}
@@ -231,6 +232,7 @@ static void turn(struct zygote *z)
 	}
 	if (fds[1].revents != 0)
 		on_control(z);
+	(void)pending(z); /* takes in what was told, so that it does not wake us again */
 }
 
 static int run(struct zygote *z)
