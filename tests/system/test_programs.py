@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: ISC
+"""What the programs are made of.
+
+Code that a program loads without need is code that can be turned against it before main() runs: so each
+program names its libraries here, one by one, and nothing else may come in, also not through a resolver
+function (IFUNC) or a search path inside the file.
+"""
+import subprocess
+
+import pytest
+
+ALWAYS = {"ssh": {"libcrypto.so.3", "libz.so.1", "libc.so.6"},
+          "sshd": {"libcrypto.so.3", "libz.so.1", "libcrypt.so.1", "libc.so.6"},
+          "keygen": {"libcrypto.so.3", "libc.so.6"}}
+# parts that the build may leave out
+MAYBE = {"ssh": {"libIPSec_MB.so.1"}, "sshd": {"libIPSec_MB.so.1", "libseccomp.so.2"}, "keygen": set()}
+LOADER = {"ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+SANITIZERS = {"libasan.so.8", "libubsan.so.1", "libm.so.6", "libgcc_s.so.1"}
+
+
+def readelf(path, *options):
+    return subprocess.run(["readelf", "-W", *options, path], capture_output=True, text=True, check=True,
+                          timeout=60).stdout
+
+
+@pytest.fixture(params=sorted(ALWAYS))
+def program(request, ours):
+    if not ours.is_bowline:
+        pytest.skip("speaks of our programs")
+    return request.param, getattr(ours, request.param)
+
+
+def test_libraries_are_exactly_these(program, ours):
+    name, path = program
+    needed = {line.split("[")[1].split("]")[0] for line in readelf(path, "-d").splitlines() if "(NEEDED)" in line}
+    needed -= LOADER
+    if ours.name == "bowline-asan":
+        needed -= SANITIZERS
+    assert needed - MAYBE[name] == ALWAYS[name]
+
+
+def test_nothing_runs_or_is_found_behind_our_back(program):
+    _, path = program
+    dynamic, program_headers = readelf(path, "-d"), readelf(path, "-l")
+    assert "RPATH" not in dynamic and "RUNPATH" not in dynamic and "TEXTREL" not in dynamic
+    assert "NOW" in dynamic, "relocations stay writable"
+    stack = next(line for line in program_headers.splitlines() if "GNU_STACK" in line)
+    assert "E" not in stack.split()[6], stack
+    ifuncs = [line.split()[-1] for line in readelf(path, "-s").splitlines() if " IFUNC " in line]
+    assert [n for n in ifuncs if "@" not in n] == []
