@@ -28,10 +28,42 @@ static const char all_macs[] =
 	"hmac-sha2-256,hmac-sha2-512,hmac-sha1";
 static const char all_comps[] = "none,zlib@openssh.com";
 
+/* Chunks go from pair to pair: a fresh megabyte for each would be most of a test's time. */
+static struct chunk *stash;
+static size_t stash_n;
+
+static void stash_take(struct chunk_pool *pool)
+{
+	while (stash != NULL && pool->spare_n < 2) {
+		struct chunk *c = stash;
+		stash = c->next;
+		stash_n--;
+		c->pool = pool;
+		c->next = pool->spare;
+		pool->spare = c;
+		pool->spare_n++;
+	}
+}
+
+static void stash_give(struct chunk_pool *pool)
+{
+	assert(pool->used == 0);
+	while (pool->spare != NULL && stash_n < 8) {
+		struct chunk *c = pool->spare;
+		pool->spare = c->next;
+		pool->spare_n--;
+		c->next = stash;
+		stash = c;
+		stash_n++;
+	}
+	chunk_pool_done(pool);
+}
+
 static void end_init(struct end *e, enum tp_role role, uint64_t seed)
 {
 	*e = (struct end){0};
 	chunk_pool_init(&e->pool, 16 * CHUNK_SIZE);
+	stash_take(&e->pool);
 	rng_seeded_init(&e->rng, seed);
 	e->policy = (struct alg_policy){all_kex, all_hostkeys, all_ciphers, all_ciphers, all_macs,
 		all_macs, all_comps, all_comps};
@@ -95,7 +127,7 @@ static void end_done(struct end *e)
 	buf_done(&e->words);
 	for (size_t i = 0; i < ARRAY_N(e->blobs); i++)
 		buf_done(&e->blobs[i]);
-	chunk_pool_done(&e->pool);
+	stash_give(&e->pool);
 }
 
 void pair_done(struct pair *p)

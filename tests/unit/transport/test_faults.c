@@ -29,12 +29,6 @@ static const struct mix {
 		"zlib@openssh.com", KEY_ECDSA_P256},
 	{"mlkem768x25519-sha256", "rsa-sha2-512", "aes256-gcm@openssh.com", "hmac-sha1", "none",
 		KEY_RSA},
-	{"sntrup761x25519-sha512", "ssh-ed25519", "aes192-ctr", "umac-128-etm@openssh.com", "none",
-		KEY_ED25519},
-	{"mlkem768nistp256-sha256", "ssh-ed25519", "aes128-ctr", "umac-64@openssh.com", "none",
-		KEY_ED25519},
-	{"diffie-hellman-group1-sha1", "ssh-ed25519", "aes128-ctr", "hmac-sha1-etm@openssh.com",
-		"none", KEY_ED25519},
 	{"diffie-hellman-group-exchange-sha256", "ssh-ed25519", "aes128-gcm@openssh.com",
 		"hmac-sha1", "zlib@openssh.com", KEY_ED25519},
 };

@@ -49,8 +49,7 @@ static void victim(struct bench *b, struct end *e)
 	e->err = OK;
 	e->events_n = 0;
 	e->msgs_n = 0;
-	chunk_pool_init(&e->pool, 4 * CHUNK_SIZE);
-	e->env.pool = &e->pool;
+	e->env.pool = &b->p.c.pool; /* its spare chunks serve one victim after the other */
 	e->env.policy = &e->policy;
 	e->env.rng = &e->rng.rng;
 	buf_init(&e->msgs, 1 << 20);
@@ -63,7 +62,6 @@ static void victim_done(struct end *e)
 	tp_free(e->tp);
 	buf_done(&e->msgs);
 	buf_done(&e->words);
-	chunk_pool_done(&e->pool);
 }
 
 /* Seals n bytes (packet_length word included) as the server's next packet, without counting it. */
