@@ -111,6 +111,17 @@ static bool is_sent(const struct cfg_list *patterns, struct cslice name)
 	return yes;
 }
 
+/* SetEnv: the first value of a name wins. */
+static bool is_set_before(const struct cfg_list *pairs, size_t at, struct cslice name)
+{
+	struct cslice other;
+	const char *value;
+	for (size_t i = 0; i < at; i++)
+		if (split_pair(pairs->v[i], &other, &value) && cslice_eq(other, name))
+			return true;
+	return false;
+}
+
 static err_t request_env(struct ssh *s)
 {
 	const struct client_config *c = &s->cfg;
@@ -121,7 +132,8 @@ static err_t request_env(struct ssh *s)
 			TRY(send_env(s, name, cslice_str(value)));
 	for (size_t i = 0; i < c->set_env.n; i++) {
 		char *expanded = NULL;
-		if (!split_pair(c->set_env.v[i], &name, &value))
+		if (!split_pair(c->set_env.v[i], &name, &value) ||
+			is_set_before(&c->set_env, i, name))
 			continue;
 		TRY(setup_expand(s, value, TOKENS_ALL, &expanded));
 		err_t e = send_env(s, name, cslice_str(expanded));
