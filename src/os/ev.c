@@ -17,9 +17,6 @@
 #include "os/ev.h"
 
 #define BATCH 32
-#define TIMERS_A_TURN                                                                              \
-	64 /* a timer that sets itself into the past cannot starve the descriptors                 \
-	    */
 
 struct ev_signal_source {
 	struct ev_io io;
@@ -194,12 +191,21 @@ void ev_timer_stop(struct ev *ev, struct ev_timer *t)
 	t->at_us = UINT64_MAX;
 }
 
+/* Those that are due now, each once: one that sets itself into the past cannot starve the others.
+ */
 static void run_timers(struct ev *ev)
 {
-	for (size_t n = 0; n < TIMERS_A_TURN && !list_is_empty(&ev->timers); n++) {
-		struct ev_timer *t = LIST_ENTRY(ev->timers.next, struct ev_timer, link);
-		if (t->at_us > ev->now_us)
-			return;
+	struct list due;
+	list_init(&due);
+	while (!list_is_empty(&ev->timers)) {
+		struct list *first = ev->timers.next;
+		if (LIST_ENTRY(first, struct ev_timer, link)->at_us > ev->now_us)
+			break;
+		list_remove(first);
+		list_push(&due, first);
+	}
+	while (!list_is_empty(&due)) {
+		struct ev_timer *t = LIST_ENTRY(due.next, struct ev_timer, link);
 		ev_timer_stop(ev, t);
 		t->on(t, ev->now_us);
 	}

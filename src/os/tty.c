@@ -20,20 +20,20 @@ struct mode_flag {
 	size_t field;
 };
 
-#define MODE(no, flag, field)
-#define CHR(no, index) {no, index},
+#define FLAG(no, member, bit)
+#define CHAR(no, index) {no, index},
 static const struct mode_chr chars[] = {
-#include "os/tty_modes.def"
+#include "os/pty_modes.def"
 };
-#undef MODE
-#undef CHR
-#define CHR(no, index)
-#define MODE(no, flag, field) {no, flag, offsetof(struct termios, field)},
+#undef FLAG
+#undef CHAR
+#define CHAR(no, index)
+#define FLAG(no, member, bit) {no, bit, offsetof(struct termios, member)},
 static const struct mode_flag flags[] = {
-#include "os/tty_modes.def"
+#include "os/pty_modes.def"
 };
-#undef MODE
-#undef CHR
+#undef FLAG
+#undef CHAR
 
 /* clang-format off */
 static const struct { speed_t code; uint32_t bps; } speeds[] = {

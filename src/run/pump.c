@@ -87,15 +87,17 @@ static bool write_some(struct pump *p)
 	size_t n = tp_ready(p->tp, iov, IOV_MAX_), total = 0, used = 0;
 	while (used < n && total < IO_MAX)
 		total += iov[used++].iov_len;
-	if (used == 0)
+	if (used == 0 || p->is_full)
 		return false;
 	if (p->is_out_dead) {
 		tp_sent(p->tp, total);
 		return true;
 	}
 	ssize_t done = writev(p->fd_out, iov, (int)used);
-	if (done < 0 && (errno == EAGAIN || errno == EINTR))
+	if (done < 0 && (errno == EAGAIN || errno == EINTR)) {
+		p->is_full = errno == EAGAIN;
 		return false;
+	}
 	if (done < 0) {
 		/* The peer may have said why before it closed: go on reading. */
 		p->is_out_dead = true;
@@ -104,7 +106,8 @@ static bool write_some(struct pump *p)
 		return false;
 	}
 	tp_sent(p->tp, (size_t)done);
-	return (size_t)done == total;
+	p->is_full = (size_t)done < total; /* until the loop says otherwise */
+	return !p->is_full;
 }
 
 static void begin_close(struct pump *p)
@@ -184,6 +187,8 @@ static void read_some(struct pump *p)
 static void on_in(struct ev_io *io, unsigned happened)
 {
 	struct pump *p = io->arg;
+	if (happened & (EV_OUT | EV_HUP))
+		p->is_full = false;
 	if (happened & (EV_IN | EV_HUP))
 		read_some(p);
 	turn(p);
@@ -191,8 +196,10 @@ static void on_in(struct ev_io *io, unsigned happened)
 
 static void on_out(struct ev_io *io, unsigned happened)
 {
+	struct pump *p = io->arg;
 	(void)happened;
-	turn(io->arg);
+	p->is_full = false;
+	turn(p);
 }
 
 static void on_timer(struct ev_timer *t, uint64_t now_us)
@@ -216,7 +223,7 @@ err_t pump_start(struct pump *p)
 	TRY(set_nonblocking(p->fd_out));
 	p->is_one_fd = p->fd_in == p->fd_out;
 	p->is_in_eof = p->is_blocked = p->is_turning = p->is_kicked = p->is_closing = false;
-	p->is_out_dead = p->is_held = false;
+	p->is_out_dead = p->is_full = p->is_held = false;
 	p->sys_errno = 0;
 	p->in = (struct ev_io){.fd = p->fd_in, .want = EV_IN, .on = on_in, .arg = p};
 	p->out = (struct ev_io){.fd = p->fd_out, .want = 0, .on = on_out, .arg = p};

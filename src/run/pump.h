@@ -30,7 +30,7 @@ struct pump {
 	struct ev_io in, out;
 	struct ev_timer timer;
 	bool is_running, is_in_eof, is_blocked, is_one_fd;
-	bool is_turning, is_kicked, is_closing, is_out_dead, is_held;
+	bool is_turning, is_kicked, is_closing, is_out_dead, is_full, is_held;
 	uint64_t held_until_us;
 	int sys_errno; /* of the read or write that ended the connection, 0 = none: for the message
 			*/

@@ -55,8 +55,9 @@ err_t me_find(const char *passwd, size_t n, uint32_t uid, struct me *out)
 		struct cslice f[FIELDS];
 		uint32_t id;
 		bool is_it = line.n > 0 && line.p[0] != '+' && line.p[0] != '-' &&
-			     split_line(line, f) && text_u32(f[FIELD_UID], &id) == OK &&
-			     id == uid && f[FIELD_NAME].n > 0 && f[FIELD_HOME].n > 0;
+			     line.p[0] != '#' && split_line(line, f) &&
+			     text_u32(f[FIELD_UID], &id) == OK && id == uid &&
+			     f[FIELD_NAME].n > 0 && f[FIELD_HOME].n > 0;
 		if (is_it)
 			return take(f[FIELD_NAME], f[FIELD_HOME], uid, out);
 	}

@@ -27,34 +27,48 @@ typedef err_t file_fn(struct lookup *l, const char *path, struct cslice text);
 
 /* ---- the files ----------------------------------------------------------------------------------
  */
-static err_t one_file(struct lookup *l, const char *value, bool is_user, file_fn *fn)
+static err_t read_file(struct ssh *s, const char *value, bool is_user)
 {
-	char *path = NULL;
-	struct buf text;
-	if (value_is_none(value))
+	struct known_file *f = &s->known[s->known_n];
+	if (value_is_none(value) || s->known_n == ARRAY_N(s->known))
 		return OK;
 	if (is_user)
-		TRY(setup_expand(l->s, value, TOKENS_ALL, &path));
-	else if ((path = strdup(value)) == NULL)
+		TRY(setup_expand(s, value, TOKENS_ALL, &f->path));
+	else if ((f->path = strdup(value)) == NULL)
 		return E_MEM;
-	buf_init(&text, KNOWN_MAX);
-	err_t e = os_file_read(path, &text, NULL);
-	if (e == OK)
-		e = fn(l, path, buf_bytes(&text));
-	else if (e == E_NOT_FOUND || e == E_PERMISSION)
-		e = OK; /* a file that is not there knows nothing */
-	buf_done(&text);
-	free(path);
-	return e;
+	s->known_n++;
+	buf_init(&f->text, KNOWN_MAX);
+	err_t e = os_file_read(f->path, &f->text, NULL);
+	return e == E_NOT_FOUND || e == E_PERMISSION ? OK : e; /* what is not there knows nothing */
+}
+
+/* Once a run: the order of the proposal and the verdict look at the same text. */
+static err_t read_files(struct ssh *s)
+{
+	const struct client_config *c = &s->cfg;
+	if (s->known_n > 0)
+		return OK;
+	for (size_t i = 0; i < c->user_known_hosts.n; i++)
+		TRY(read_file(s, c->user_known_hosts.v[i], true));
+	for (size_t i = 0; i < c->global_known_hosts.n; i++)
+		TRY(read_file(s, c->global_known_hosts.v[i], false));
+	return OK;
+}
+
+void hostkey_done(struct ssh *s)
+{
+	for (size_t i = 0; i < s->known_n; i++) {
+		free(s->known[i].path);
+		buf_done(&s->known[i].text);
+	}
+	s->known_n = 0;
 }
 
 static err_t each_file(struct lookup *l, file_fn *fn)
 {
-	const struct client_config *c = &l->s->cfg;
-	for (size_t i = 0; i < c->user_known_hosts.n; i++)
-		TRY(one_file(l, c->user_known_hosts.v[i], true, fn));
-	for (size_t i = 0; i < c->global_known_hosts.n; i++)
-		TRY(one_file(l, c->global_known_hosts.v[i], false, fn));
+	TRY(read_files(l->s));
+	for (size_t i = 0; i < l->s->known_n; i++)
+		TRY(fn(l, l->s->known[i].path, buf_bytes(&l->s->known[i].text)));
 	return OK;
 }
 

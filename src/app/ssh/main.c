@@ -190,6 +190,7 @@ static void clean_up(struct ssh *s)
 	au_client_free(s->au);
 	connect_done(s);
 	identities_done(s);
+	hostkey_done(s);
 	buf_done(&s->methods);
 	ev_free(s->ev);
 	if (s->has_cfg)

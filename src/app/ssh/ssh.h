@@ -67,6 +67,12 @@ struct session {
 	uint32_t status;
 };
 
+struct known_file {
+	char *path;
+	struct buf text;
+};
+#define KNOWN_FILES_MAX 64
+
 struct ssh {
 	struct ssh_args args;
 	struct me me;
@@ -79,6 +85,8 @@ struct ssh {
 	char *user;
 	const char *known_name; /* HostKeyAlias, or host; for known_hosts */
 	uint16_t known_port;    /* 22 with an alias */
+	struct known_file known[KNOWN_FILES_MAX];
+	size_t known_n;
 	struct logsink log;
 
 	struct ev *ev;
@@ -152,6 +160,7 @@ void connect_say_end(struct ssh *s, err_t why);
 MUST err_t hostkey_check(struct ssh *s, const struct tp_event *e);
 /* The HostKeyAlgorithms to propose: types that are known for this host come first. */
 MUST err_t hostkey_order(struct ssh *s, struct buf *out);
+void hostkey_done(struct ssh *s);
 
 /* identity.c */
 void identities_load(struct ssh *s);

@@ -157,6 +157,25 @@ static void timers_come_in_the_order_of_their_time_and_never_early(void **state)
 	assert_true(r->late.at_us == UINT64_MAX);
 }
 
+static void set_into_the_past(struct ev_timer *t, uint64_t now_us)
+{
+	struct rig *r = t->arg;
+	if (++r->calls < 1000000)
+		ev_timer_set(r->ev, t, now_us > 1000 ? now_us - 1000 : 0);
+}
+
+static void a_timer_that_is_always_due_starves_no_other(void **state)
+{
+	struct rig *r = *state;
+	r->late.on = set_into_the_past;
+	r->timer.on = stop_soon;
+	ev_timer_set(r->ev, &r->late, 0);
+	ev_timer_set(r->ev, &r->timer, os_monotonic_us() + 5000);
+	assert_int_equal(ev_run(r->ev), OK);
+	assert_true(r->calls < 1000000);
+	ev_timer_stop(r->ev, &r->late);
+}
+
 static void remove_other(struct ev_io *io, unsigned happened)
 {
 	struct rig *r = io->arg;
@@ -215,6 +234,7 @@ int main(void)
 		T(a_descriptor_without_interest_is_silent_even_when_hung_up),
 		T(a_regular_file_is_always_ready),
 		T(timers_come_in_the_order_of_their_time_and_never_early),
+		T(a_timer_that_is_always_due_starves_no_other),
 		T(a_removed_descriptor_gets_no_event_of_the_same_turn),
 		T(a_signal_comes_as_an_event),
 		T(a_stop_from_before_the_run_counts),
