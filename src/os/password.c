@@ -7,6 +7,8 @@
  * length of its digest; the result must exist, be as long as the field and not begin with '*'; and
  * the comparison is done once, in constant time, on what passed.
  */
+#include "build_config.h"
+
 #include <crypt.h>
 #include <stdlib.h>
 
@@ -48,6 +50,19 @@ static bool all_hash_chars(const char *s)
 	return true;
 }
 
+/* NULL on failure where the library has that form; else its failure token may come back. */
+#if HAVE_CRYPT_RN
+static const char *make_hash(const char *text, const char *setting, struct crypt_data *data)
+{
+	return crypt_rn(text, setting, data, (int)sizeof(*data));
+}
+#else
+static const char *make_hash(const char *text, const char *setting, struct crypt_data *data)
+{
+	return crypt_r(text, setting, data);
+}
+#endif
+
 bool user_hash_is_wellformed(const char *hash)
 {
 	if (hash == NULL)
@@ -85,7 +100,7 @@ err_t user_password_check(const char *hash, const char *typical, struct cslice p
 	if (n > 0)
 		memcpy(text, password.p, n);
 	text[n] = 0;
-	const char *made = crypt_r(text, stored, data);
+	const char *made = make_hash(text, stored, data);
 	bool is_result =
 		made != NULL && made[0] != '*' && made[0] != 0 && strlen(made) == strlen(stored);
 	bool is_same = is_result && ct_eq(made, stored, strlen(stored));

@@ -29,11 +29,9 @@ static void start_log(const struct sshd_options *o)
 		.facility = 4, /* AUTH */
 		.level = o->debug > 0 ? (enum log_level)(LOG_L_DEBUG1 + o->debug - 1) : LOG_L_INFO};
 	/* Until the configuration is read, trouble goes to the one who started it. */
-	bool was = main_log.to_stderr;
 	if (!o->is_inetd)
 		main_log.to_stderr = true;
 	srvlog_start(&main_log);
-	(void)was;
 }
 
 static void set_log(const struct sshd_options *o, const struct server_config *c)
@@ -206,7 +204,10 @@ static int inetd_main(const struct sshd_options *o, struct server_config *c)
 	struct conn_fds fds = {conn[0], is_one ? conn[0] : conn[1], chan[0], -1, -1};
 	if (is_one)
 		(void)close(conn[1]);
-	return monitor_main(&s, &fds);
+	int code = monitor_main(&s, &fds);
+	host_keys_done(&s.keys);
+	buf_done(&s.typical_hash);
+	return code;
 }
 
 static void go_background(const struct sshd_options *o)
@@ -248,10 +249,22 @@ static int serve(const struct sshd_options *o, struct server_config *c)
 	return listener_main(o, c, &keys);
 }
 
+static int run(const struct sshd_options *o)
+{
+	struct server_config c;
+	int code;
+	if (conf_global(o, &c) != OK)
+		return EXIT_FATAL;
+	if (o->is_inetd || o->to_stderr)
+		set_log(o, &c);
+	code = o->is_dump || o->is_dump_only ? dump(o, &c) : serve(o, &c);
+	server_config_done(&c);
+	return code;
+}
+
 int main(int argc, char **argv)
 {
 	struct sshd_options o;
-	struct server_config c;
 	sane_stdio();
 	options_parse(&o, argc, argv);
 	if (o.is_reexec)
@@ -259,11 +272,7 @@ int main(int argc, char **argv)
 	open_log_file(&o);
 	start_log(&o);
 	drop_dumpable();
-	if (conf_read(&o) != OK || conf_global(&o, &c) != OK)
-		return EXIT_FATAL;
-	if (o.is_inetd || o.to_stderr)
-		set_log(&o, &c);
-	if (o.is_dump || o.is_dump_only)
-		return dump(&o, &c);
-	return serve(&o, &c);
+	int code = conf_read(&o) == OK ? run(&o) : EXIT_FATAL;
+	cfg_lines_free(o.lines);
+	return code;
 }

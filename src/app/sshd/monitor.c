@@ -376,6 +376,25 @@ static err_t prepare(struct monitor *m)
 	return OK;
 }
 
+static void monitor_free(struct monitor *m)
+{
+	ps_server_done(&m->ps);
+	mon_key_clear(&m->key);
+	user_done(&m->user);
+	if (m->has_conf)
+		server_config_done(&m->conf);
+	buf_done(&m->frozen);
+	buf_done(&m->hostkey_algs);
+	buf_done(&m->version);
+	buf_done(&m->reply2);
+	buf_done(&m->reply);
+	free(m->service);
+	free(m->name);
+	free(m->asked);
+	ev_free(m->ev);
+	free(m);
+}
+
 int monitor_main(struct setup *s, const struct conn_fds *fds)
 {
 	struct monitor *m = calloc(1, sizeof(*m));
@@ -402,5 +421,7 @@ int monitor_main(struct setup *s, const struct conn_fds *fds)
 	if (e != OK)
 		log_put(LOG_L_ERROR, "monitor: %s", err_text(e));
 	mon_ptys_end(m);
-	return m->exit_code;
+	int code = m->exit_code;
+	monitor_free(m);
+	return code;
 }

@@ -371,7 +371,7 @@ static err_t on_event(void *arg, struct tp_event *e)
 			&(struct ps_req_ended){
 				.why = E_DISCONNECTED, .reason = e->reason, .words = text},
 			&rep);
-		exit(EXIT_FATAL);
+		_exit(EXIT_FATAL);
 	}
 	default:
 		return OK;
@@ -404,7 +404,7 @@ static void on_closed(void *arg, err_t why)
 	describe(n, why, &words);
 	(void)!ps_ask_ended(&n->ps,
 		&(struct ps_req_ended){.why = (uint32_t)why, .words = buf_bytes(&words)}, &rep);
-	exit(EXIT_FATAL);
+	_exit(EXIT_FATAL);
 }
 
 /* What is sealed goes out first: the frozen engine starts with nothing to send. */

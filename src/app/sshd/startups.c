@@ -30,8 +30,8 @@ struct source source_mask(struct cslice address, const char *bits)
 		keep = wish;
 	for (size_t i = 0; i < s.n; i++) {
 		uint32_t left = keep > i * 8 ? keep - (uint32_t)i * 8 : 0;
-		uint8_t mask = left >= 8 ? 0xff : (uint8_t)(0xff00 >> left);
-		s.bytes[i] = address.p[i] & mask;
+		unsigned mask = left >= 8 ? 0xffu : (0xff00u >> left) & 0xffu;
+		s.bytes[i] = (uint8_t)(address.p[i] & mask);
 	}
 	return s;
 }
