@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * What must never read as the right password: a field that holds no hash, a failure of crypt(3)
- * whatever it hands back, a password that crypt(3) cannot take.  crypt_r is wrapped, so that it can
- * fail in each of its ways; otherwise the real one works.
+ * whatever it hands back, a password that crypt(3) cannot take.  The function that the build uses
+ * (crypt_rn, else crypt_r) is wrapped, so that it can fail in each of its ways; otherwise the real
+ * one works.
  */
+#include "build_config.h"
+
 #include <crypt.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -22,10 +25,25 @@ static const char *fixed;
 static unsigned calls;
 static char last_setting[512];
 
+#if HAVE_CRYPT_RN
+char *__real_crypt_rn(const char *phrase, const char *setting, void *data, int size);
+char *__wrap_crypt_rn(const char *phrase, const char *setting, void *data, int size);
+
+static char *real(const char *phrase, const char *setting, struct crypt_data *data)
+{
+	return __real_crypt_rn(phrase, setting, data, (int)sizeof(*data));
+}
+#else
 char *__real_crypt_r(const char *phrase, const char *setting, struct crypt_data *data);
 char *__wrap_crypt_r(const char *phrase, const char *setting, struct crypt_data *data);
 
-char *__wrap_crypt_r(const char *phrase, const char *setting, struct crypt_data *data)
+static char *real(const char *phrase, const char *setting, struct crypt_data *data)
+{
+	return __real_crypt_r(phrase, setting, data);
+}
+#endif
+
+static char *wrapped(const char *phrase, const char *setting, struct crypt_data *data)
 {
 	calls++;
 	(void)snprintf(last_setting, sizeof(last_setting), "%s", setting);
@@ -44,9 +62,22 @@ char *__wrap_crypt_r(const char *phrase, const char *setting, struct crypt_data 
 			setting);
 		return data->output;
 	default:
-		return __real_crypt_r(phrase, setting, data);
+		return real(phrase, setting, data);
 	}
 }
+
+#if HAVE_CRYPT_RN
+char *__wrap_crypt_rn(const char *phrase, const char *setting, void *data, int size)
+{
+	assert_int_equal(size, sizeof(struct crypt_data));
+	return wrapped(phrase, setting, data);
+}
+#else
+char *__wrap_crypt_r(const char *phrase, const char *setting, struct crypt_data *data)
+{
+	return wrapped(phrase, setting, data);
+}
+#endif
 
 /* As user_typical_hash makes one. */
 #define DOTS    "..........."
@@ -65,7 +96,7 @@ static void make(const char *password, const char *setting, char out[static CRYP
 	struct crypt_data *data = calloc(1, sizeof(*data));
 	assert_non_null(data);
 	mode = REAL;
-	const char *made = __real_crypt_r(password, setting, data);
+	const char *made = real(password, setting, data);
 	assert_non_null(made);
 	assert_int_not_equal(made[0], '*');
 	(void)snprintf(out, CRYPT_OUTPUT_SIZE, "%s", made);
