@@ -9,6 +9,7 @@
 
 #include "app/sshd/monitor.h"
 #include "app/sshd/session.h"
+#include "base/secret.h"
 #include "os/child.h"
 #include "os/drop.h"
 #include "os/fdpass.h"
@@ -23,8 +24,8 @@ err_t mon_state(void *arg, const struct ps_req_state *req, struct ps_rep_state *
 	return OK;
 }
 
-/* The public halves are all that the session process gets: the private ones are wiped before it is
- * the user's. */
+/* What the session process has no use for is wiped before it is the user's: private keys, the
+ * password's hash, the secret of the delays. */
 static void forget_keys(struct monitor *m)
 {
 	for (size_t i = 0; i < m->setup->keys.n; i++) {
@@ -34,6 +35,8 @@ static void forget_keys(struct monitor *m)
 		buf_done(&h->text);
 	}
 	buf_done(&m->setup->typical_hash);
+	wipe(m->setup->secret, sizeof(m->setup->secret));
+	wipe(m->user.hash, strlen(m->user.hash));
 }
 
 static NORETURN void be_session(struct monitor *m, int chan)
