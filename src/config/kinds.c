@@ -295,8 +295,11 @@ static err_t alg_parse(struct cfg_parse *p, void *field)
 	buf_init(&out, 65536);
 	cfg_without_later_names(kind, cslice_str(p->v[0]), &spec);
 	err_t e = buf_err(&spec);
-	if (e == OK)
+	bool is_built = spec.n > 0 && !(spec.n == 1 && strchr("+-^", spec.p[0]) != NULL);
+	if (e == OK && is_built)
 		e = alg_list_apply(kind, p->is_server, buf_bytes(&spec), &out, &unknown);
+	else if (e == OK && spec.n == 1) /* nothing is left to add or remove */
+		alg_default(kind, p->is_server, &out);
 	if (e == E_NAME || (e == OK && out.n == 0)) {
 		(void)bad(p, alg_complaints[kind], p->v[0]);
 		if (p->why != NULL && e == E_NAME)

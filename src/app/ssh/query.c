@@ -115,5 +115,5 @@ int query_print(const char *term)
 
 void version_print(void)
 {
-	fprintf(stderr, "Bowline_%s, %s\n", BOWLINE_VERSION, crypto_version());
+	fprintf(stderr, "%s, %s\n", BOWLINE_RELEASE, crypto_version());
 }

@@ -13,11 +13,11 @@
 static NORETURN void usage(void)
 {
 	(void)fprintf(stderr,
-		"Bowline_%s, %s\n"
+		"%s, %s\n"
 		"usage: sshd [-46DdeGiqTtV] [-C connection_spec] [-c host_cert_file]\n"
 		"            [-E log_file] [-f config_file] [-g login_grace_time]\n"
 		"            [-h host_key_file] [-o option] [-p port] [-u len]\n",
-		BOWLINE_VERSION, crypto_version());
+		BOWLINE_RELEASE, crypto_version());
 	exit(1);
 }
 
@@ -125,7 +125,7 @@ static void one_option(struct sshd_options *o, int c)
 			stderr, "sshd: host certificates are not supported yet (-c %s)\n", optarg);
 		exit(1);
 	case 'V':
-		(void)fprintf(stderr, "Bowline_%s, %s\n", BOWLINE_VERSION, crypto_version());
+		(void)fprintf(stderr, "%s, %s\n", BOWLINE_RELEASE, crypto_version());
 		exit(0);
 	case 'b': /* leftovers of protocol 1 and of utmp: taken, without effect */
 	case 'k':
