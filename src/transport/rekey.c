@@ -38,8 +38,6 @@ bool tp_rekey_due(const struct tp *tp)
 		return false;
 	if (tp->want_rekey || is_time(tp))
 		return true;
-	if (tp->in_way.packets == 0 && tp->out_way.packets == 0)
-		return false;
 	return is_used_up(tp, &tp->in_way) || is_used_up(tp, &tp->out_way);
 }
 

@@ -207,6 +207,27 @@ static void damaged_bytes_are_refused(void **state)
 	pair_done(&p);
 }
 
+/* Every size is that of the row that the name says. */
+static void key_material_of_a_wrong_size_is_refused(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 6; i++) {
+		struct pair p;
+		struct buf b;
+		struct tp *tp = NULL;
+		pair_init(&p, 1);
+		up_with(&p, "aes128-ctr", "hmac-sha1");
+		buf_init(&b, 1 << 20);
+		struct tp_keymat *m = i < 3 ? &p.c.tp->in_way.mat : &p.c.tp->out_way.mat;
+		struct secret *s = (struct secret *[]){&m->iv, &m->key, &m->mac}[i % 3];
+		s->n += i % 2 == 0 ? 1 : (size_t)-1;
+		assert_int_equal(tp_freeze(p.c.tp, &b), OK);
+		assert_int_equal(tp_thaw(&tp, &p.c.env, buf_bytes(&b), 1), E_FORMAT);
+		buf_done(&b);
+		pair_done(&p);
+	}
+}
+
 int main(void)
 {
 	if (crypto_init() != OK)
@@ -217,6 +238,7 @@ int main(void)
 		cmocka_unit_test(what_was_agreed_is_still_known),
 		cmocka_unit_test(only_between_packets_and_exchanges),
 		cmocka_unit_test(damaged_bytes_are_refused),
+		cmocka_unit_test(key_material_of_a_wrong_size_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -400,6 +400,18 @@ static void an_error_with_an_open_reservation_still_says_goodbye(void **state)
 	pair_done(&p);
 }
 
+static void what_was_not_told_before_the_end_is_not_told_after(void **state)
+{
+	(void)state;
+	struct pair p;
+	up(&p);
+	struct tp_event ev = {.type = TP_EV_NEGOTIATED};
+	tp_event_add(p.c.tp, &ev);
+	tp_fail(p.c.tp, E_CHANNEL);
+	assert_int_equal(tp_poll(p.c.tp, &ev), E_CHANNEL);
+	pair_done(&p);
+}
+
 /* ---- EXT_INFO ---- */
 
 static void both_ends_know_the_others_extensions(void **state)
@@ -527,6 +539,7 @@ int main(void)
 		cmocka_unit_test(disconnect_is_an_event_and_then_an_error),
 		cmocka_unit_test(after_an_error_only_what_is_sealed_goes_out),
 		cmocka_unit_test(an_error_with_an_open_reservation_still_says_goodbye),
+		cmocka_unit_test(what_was_not_told_before_the_end_is_not_told_after),
 		cmocka_unit_test(both_ends_know_the_others_extensions),
 		cmocka_unit_test(ext_info_is_read_strictly),
 		cmocka_unit_test(a_server_takes_one_ext_info),
