@@ -48,7 +48,8 @@ def main():
         print(f"{suite}: there is no test program in {build}")
         totals[1] += 1
     else:
-        command = ["meson", "test", "-C", str(build), "--no-rebuild", "--num-processes", "2", *names]
+        command = ["meson", "test", "-C", str(build), "--no-rebuild", "--num-processes", "2",
+                   "--timeout-multiplier", "4", *names]
         if wrapper:
             command += ["--wrapper", " ".join(wrapper)]
         log = build / "meson-logs" / "testlog.json"
