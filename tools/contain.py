@@ -194,7 +194,10 @@ def main():
     question = os.read(ask_r, 4096)
     if question:
         os.write(told_w, b"y" if os.path.ismount(question) else b"n")
-    status = os.waitpid(pid, 0)[1]
+    while True:             # orphans come to us as well
+        ended, status = os.waitpid(-1, 0)
+        if ended == pid:
+            break
     end_all()
     shutil.rmtree(tmp, ignore_errors=True)
     if caught:

@@ -98,7 +98,7 @@ def test_rekey_with_data_both_ways(world, ours, where, limit):
     block = data(3_000_000)
     with Sshd(world, ours, [f"RekeyLimit {limit}"] if where == "server" else []).start() as server:
         result = Ssh(world, ours).run(server, "cat", stdin=block, rekey=limit if where == "client" else None)
-    assert result.status == 0 and result.out == block and result.rekeys >= 5, str(result)
+    assert result.status == 0 and result.out == block and result.rekeys >= 2, str(result)
 
 
 def test_rekey_by_time(world, ours):
