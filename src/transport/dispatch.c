@@ -10,8 +10,10 @@
 #include "base/log.h"
 #include "transport/tp_int.h"
 
-#define KEX_FIRST 30 /* RFC4253 12: 30 to 49 belong to the key exchange method */
-#define KEX_LAST  49
+#define KEX_FIRST        30 /* RFC4253 12: 30 to 49 belong to the key exchange method */
+#define CONNECTION_FIRST 80 /* RFC4250 4.1.2 */
+#define CONNECTION_LAST  127
+#define KEX_LAST         49
 
 enum ssh_phase tp_phase_in(const struct tp *tp)
 {
@@ -36,6 +38,14 @@ static bool is_skipped(struct tp *tp, uint8_t msg)
 	return true;
 }
 
+/* RFC4253 7.1 forbids a peer to send data between its KEXINIT and its NEWKEYS, but some that are in
+ * use do (AsyncSSH 2.10), and OpenSSH bears with them.  Nothing hangs on it once someone is logged
+ * in: the old keys still protect what comes. */
+static bool is_late_data(const struct tp *tp, uint8_t msg)
+{
+	return tp->is_open && tp->kex.is_got && msg >= CONNECTION_FIRST && msg <= CONNECTION_LAST;
+}
+
 static err_t check_allowed(const struct tp *tp, uint8_t msg, enum ssh_verdict *verdict)
 {
 	enum ssh_phase phase = tp_phase_in(tp);
@@ -43,7 +53,7 @@ static err_t check_allowed(const struct tp *tp, uint8_t msg, enum ssh_verdict *v
 	/* compat 7.1 kex-strict: nothing but the exchange itself */
 	if (is_strict && !is_kex_number(msg) && msg != SSH_MSG_disconnect)
 		return E_UNEXPECTED;
-	*verdict = ssh_msg_verdict(msg, phase, tp->is_server);
+	*verdict = ssh_msg_verdict(msg, is_late_data(tp, msg) ? SSH_PH_OPEN : phase, tp->is_server);
 	if (*verdict == SSH_REFUSE || (is_strict && *verdict == SSH_UNKNOWN))
 		return E_UNEXPECTED;
 	/* RFC4253 7.1: after its KEXINIT a peer sends 1 to 29 and its method's messages, known to
@@ -153,6 +163,15 @@ static err_t act(struct tp *tp, struct tp_event *ev, uint8_t msg, struct cslice 
 	}
 }
 
+static void log_refused(uint8_t msg, enum ssh_phase phase)
+{
+	const char *when = phase == SSH_PH_K1      ? "during the first key exchange"
+			   : phase == SSH_PH_REKEY ? "during a key exchange"
+			   : phase == SSH_PH_AUTH  ? "before login"
+						   : "after login";
+	log_debug1("message %u (%s) is not allowed %s", msg, ssh_msg_name(msg), when);
+}
+
 err_t tp_dispatch(struct tp *tp, struct tp_event *ev, uint32_t seq, struct cslice payload)
 {
 	uint8_t msg = payload.p[0];
@@ -161,7 +180,11 @@ err_t tp_dispatch(struct tp *tp, struct tp_event *ev, uint32_t seq, struct cslic
 		return OK;
 	}
 	enum ssh_verdict verdict;
-	TRY(check_allowed(tp, msg, &verdict));
+	err_t e = check_allowed(tp, msg, &verdict);
+	if (e != OK) {
+		log_refused(msg, tp_phase_in(tp));
+		return e;
+	}
 	if (verdict == SSH_UNKNOWN)
 		return answer_unknown(tp, msg, seq);
 	return act(tp, ev, msg, payload);

@@ -26,15 +26,16 @@ enum phase {
 	KEX_LAX,        /* it has come, without kex-strict */
 	NEWKEYS_STRICT, /* all but NEWKEYS has come */
 	NEWKEYS_LAX,
-	AUTH,  /* keys are there, nobody is logged in */
-	OPEN,  /* logged in */
-	OURS,  /* our KEXINIT is out, the peer's has not come */
-	REKEY, /* the peer's has come */
+	AUTH,       /* keys are there, nobody is logged in */
+	OPEN,       /* logged in */
+	OURS,       /* our KEXINIT is out, the peer's has not come */
+	REKEY,      /* the peer's has come */
+	REKEY_AUTH, /* it has come before login */
 	REKEY_NEWKEYS,
 	PHASE_N
 };
 static const char *const phase_names[] = {"start", "kex strict", "kex", "newkeys strict", "newkeys",
-	"auth", "open", "ours", "rekey", "rekey newkeys"};
+	"auth", "open", "ours", "rekey", "rekey before login", "rekey newkeys"};
 
 /* ---- what must happen ---- */
 
@@ -126,6 +127,15 @@ static char in_session(unsigned n, bool is_server)
 	return in_auth(n, is_server);
 }
 
+/* RFC4253 7.1 binds the sender; data of a session that is logged in is borne with, as OpenSSH does.
+ */
+static char in_rekey(unsigned n, bool is_server, bool is_newkeys_due)
+{
+	if (within(n, 80, 82) || within(n, 90, 100))
+		return 'M';
+	return in_exchange(n, is_server, is_newkeys_due);
+}
+
 static char expected(enum phase ph, unsigned n, bool is_server)
 {
 	switch (ph) {
@@ -136,11 +146,14 @@ static char expected(enum phase ph, unsigned n, bool is_server)
 	case NEWKEYS_STRICT:
 		return in_strict_exchange(n, is_server, true);
 	case KEX_LAX:
-	case REKEY:
+	case REKEY_AUTH:
 		return in_exchange(n, is_server, false);
 	case NEWKEYS_LAX:
-	case REKEY_NEWKEYS:
 		return in_exchange(n, is_server, true);
+	case REKEY:
+		return in_rekey(n, is_server, false);
+	case REKEY_NEWKEYS:
+		return in_rekey(n, is_server, true);
 	case AUTH:
 		return in_auth(n, is_server);
 	default:
@@ -244,12 +257,16 @@ static void scene_open(struct scene *s, enum phase ph, bool is_server)
 	pair_start(&s->p);
 	pair_run(&s->p);
 	s->e->tp->ext_infos = 0; /* one may come */
-	if (ph != AUTH)
+	if (ph != AUTH && ph != REKEY_AUTH)
 		pair_open(&s->p);
 	if (ph == OURS)
 		assert_int_equal(tp_rekey(s->e->tp), OK);
 	if (ph == REKEY) {
 		assert_int_equal(tp_rekey(s->o->tp), OK);
+		pair_move(&s->p, s->o, s->e);
+	}
+	if (ph == REKEY_AUTH) { /* our own engine never starts one there */
+		end_kexinit(s->o, NULL, false);
 		pair_move(&s->p, s->o, s->e);
 	}
 	if (ph == REKEY_NEWKEYS)
