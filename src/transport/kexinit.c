@@ -275,6 +275,7 @@ void tp_kex_wipe(struct tp *tp)
 	kex_free(tp->kex.k);
 	tp->kex.k = NULL;
 	buf_done(&tp->kex.k_encoded);
+	buf_done(&tp->kex.transcript);
 }
 
 static void drop_all(struct tp *tp)
@@ -303,6 +304,7 @@ void tp_kex_init(struct tp *tp)
 		&x->hostkey, &x->gex_p, &x->gex_g};
 	for (size_t i = 0; i < ARRAY_N(bufs); i++)
 		buf_init(bufs[i], TP_PACKET_MAX);
+	buf_init(&x->transcript, TP_TRANSCRIPT_MAX);
 }
 
 void tp_kex_done(struct tp *tp)

@@ -10,8 +10,6 @@
 #include "base/log.h"
 #include "transport/tp_int.h"
 
-#define TRANSCRIPT_MAX ((size_t)1 << 20)
-
 static void put_public(struct buf *b, const struct kex *k, const struct buf *value)
 {
 	if (kex_is_mpint(k))
@@ -47,17 +45,22 @@ static void put_transcript(struct tp *tp, struct buf *b)
 
 err_t tp_exchange_hash(struct tp *tp)
 {
-	struct buf b;
-	buf_init(&b, TRANSCRIPT_MAX);
-	put_transcript(tp, &b);
+	struct tp_kex *x = &tp->kex;
 	enum hash_id hash = tp->choice.kex->hash;
-	err_t e = buf_err(&b);
-	if (e == OK)
-		e = hash_once(hash, buf_bytes(&b), tp->kex.h);
-	if (e == OK)
-		tp->kex.h_n = hash_size(hash);
-	buf_done(&b);
-	return e;
+	buf_clear(&x->transcript);
+	put_transcript(tp, &x->transcript);
+	TRY(buf_err(&x->transcript));
+	TRY(hash_once(hash, buf_bytes(&x->transcript), x->h));
+	x->h_n = hash_size(hash);
+	return OK;
+}
+
+struct cslice tp_transcript(const struct tp *tp, enum hash_id *hash)
+{
+	bool is_asked = tp->ask == TP_EV_ASK_SIGN;
+	if (is_asked)
+		*hash = tp->choice.kex->hash;
+	return is_asked ? buf_bytes(&tp->kex.transcript) : (struct cslice){NULL, 0};
 }
 
 err_t tp_derive(const struct tp_derivation *d, char letter, size_t n, struct secret *out)

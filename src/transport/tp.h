@@ -165,6 +165,9 @@ bool tp_is_rekeying(const struct tp *tp); /* our KEXINIT is out and the exchange
 bool tp_is_open(const struct tp *tp);
 struct cslice tp_session_id(const struct tp *tp);   /* first exchange hash; empty before */
 struct cslice tp_peer_version(const struct tp *tp); /* without CR LF */
+/* While TP_EV_ASK_SIGN is open: the bytes whose hash is to be signed, for one who would rather hash
+ * them himself.  They end with the shared secret. */
+struct cslice tp_transcript(const struct tp *tp, enum hash_id *hash);
 const struct alg_choice *tp_choice(const struct tp *tp);
 struct cslice tp_hostkey_blob(const struct tp *tp);  /* K_S of the last exchange */
 struct cslice tp_peer_sig_algs(const struct tp *tp); /* server-sig-algs; empty when not told */

@@ -28,6 +28,7 @@
 #define TP_KEEP_TOUCHED   32768u   /* bytes that an idle engine may leave touched in a chunk */
 #define TP_IDLE_US        1000000u /* without traffic for so long, the rest is given back */
 #define TP_FAST_AFTER     (256u * 1024u)
+#define TP_TRANSCRIPT_MAX ((size_t)1 << 20)
 #define TP_PONGS_MAX      16384u
 #define TP_SESSION_ID_MAX HASH_MAX
 #define TP_EXT_MAX        1024u
@@ -113,7 +114,8 @@ struct tp_kex {
 	struct buf my_init, peer_init; /* KEXINIT payloads, message number included */
 	struct kex *k;
 	struct buf qc, qs, k_encoded;
-	struct buf hostkey; /* K_S of this exchange */
+	struct buf transcript; /* what was hashed */
+	struct buf hostkey;    /* K_S of this exchange */
 	uint32_t gex_min, gex_n, gex_max;
 	bool gex_old;
 	struct buf gex_p, gex_g; /* magnitudes */

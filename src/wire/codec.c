@@ -20,7 +20,8 @@ struct cslice rd_names(struct rd *r)
 			return refuse(r);
 		at_start = comma;
 	}
-	/* libssh 0.10 ends its list of ciphers with a comma: the empty name behind it says nothing */
+	/* libssh 0.10 ends its list of ciphers with a comma: the empty name behind it says nothing
+	 */
 	if (s.n > 0 && at_start)
 		s.n--;
 	return s;

@@ -58,6 +58,40 @@ static void each_key_has_its_letter(void **state)
 	pair_done(&p);
 }
 
+/* Whoever signs may hash by himself: the bytes are there as long as the question is open. */
+static void the_transcript_is_what_was_hashed(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < alg_kexes_n; i++) {
+		struct pair p;
+		pair_init(&p, i);
+		p.c.policy.kex = alg_kexes[i].name;
+		p.c.policy.cipher_c2s = p.c.policy.cipher_s2c = "aes128-gcm@openssh.com";
+		p.s.is_late = true;
+		pair_start(&p);
+		pair_run(&p);
+		if (p.s.question.type == TP_EV_ASK_GROUP) {
+			enum hash_id none;
+			assert_int_equal(tp_transcript(p.s.tp, &none).n, 0);
+			end_answer(&p.s);
+			pair_run(&p);
+		}
+		enum hash_id hash = HASH_N;
+		struct cslice t = tp_transcript(p.s.tp, &hash);
+		uint8_t h[HASH_MAX];
+		assert_true(t.n > 500);
+		assert_int_equal(hash_once(hash, t, h), OK);
+		assert_int_equal(p.s.question.body.n, hash_size(hash));
+		assert_memory_equal(p.s.question.body.p, h, hash_size(hash));
+		end_answer(&p.s);
+		assert_int_equal(tp_transcript(p.s.tp, &hash).n, 0);
+		pair_run(&p);
+		assert_int_equal(tp_transcript(p.c.tp, &hash).n, 0);
+		assert_int_equal(end_count(&p.c, TP_EV_KEYS), 1);
+		pair_done(&p);
+	}
+}
+
 /* At a rekey the new hash goes in, and the session id stays that of the first exchange. */
 static void later_keys_are_bound_to_the_first_exchange(void **state)
 {
@@ -406,6 +440,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_key_has_its_letter),
 		cmocka_unit_test(later_keys_are_bound_to_the_first_exchange),
+		cmocka_unit_test(the_transcript_is_what_was_hashed),
 		cmocka_unit_test(derivation_has_its_limit),
 		cmocka_unit_test(a_server_is_asked_for_what_the_client_wishes),
 		cmocka_unit_test(groups_of_a_wrong_size_are_not_sent),
