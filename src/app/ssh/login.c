@@ -264,6 +264,13 @@ static err_t on_success(struct ssh *s, const struct au_event *e)
 	else
 		ssh_say(LOG_L_VERBOSE, "Authenticated to %s ([%s]:%u) using \"%.*s\".", s->host,
 			s->ends.peer, s->ends.peer_port, (int)e->data.n, (const char *)e->data.p);
+	/* What then looks like a question of the login comes from the session. */
+	if (e->is_trivial)
+		ssh_say(LOG_L_INFO,
+			"Warning: %s let you in without asking for a key or a password. If a "
+			"password or a "
+			"touch is asked for from here on, it is not for this login.",
+			s->host);
 	return session_start(s);
 }
 
