@@ -59,6 +59,12 @@ err_t cn_take_close(struct cn *cn, struct span body)
 	c->close_seen = true;
 	c->wants_room = false;
 	list_remove(&c->waiting);
-	cn_todo(cn, c);
+	if (!c->close_sent) {
+		cn_todo(cn, c);
+		return OK;
+	}
+	/* Both are through: its place is free before the peer's next message is looked at. */
+	list_remove(&c->todo);
+	list_push(&cn->dead, &c->todo);
 	return OK;
 }

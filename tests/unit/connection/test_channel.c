@@ -383,6 +383,26 @@ static void both_sides_may_close_at_once(void **state)
 	}
 }
 
+/* A peer may send its CLOSE and the next OPEN in one go: who counts sessions must have heard of the
+ * end by then. */
+static void a_channel_is_over_with_the_second_close(void **state)
+{
+	(void)state;
+	struct fx f;
+	fx_init(&f);
+	uint32_t chan = open_chan(&f, MIB, 32 * KIB);
+	cn_close(f.cn, chan);
+	flush(&f);
+	(void)taken(&f, channel_close);
+	assert_int_equal(say(&f, channel_close, .recipient = chan), OK);
+	assert_int_equal(poll_for(&f, CN_EV_CLOSED).chan, chan); /* nothing was flushed */
+	assert_int_equal(cn_channels(f.cn), 0);
+	poll_for(&f, CN_EV_NONE);
+	flush(&f);
+	dbl_take_none(f.tp);
+	fx_done(&f);
+}
+
 static void a_close_of_the_peer_is_answered_and_told_as_eof_first(void **state)
 {
 	(void)state;
@@ -760,6 +780,7 @@ int main(void)
 		cmocka_unit_test(malformed_and_foreign_messages_end_it),
 		cmocka_unit_test(eof_and_close_follow_what_was_sent_before),
 		cmocka_unit_test(both_sides_may_close_at_once),
+		cmocka_unit_test(a_channel_is_over_with_the_second_close),
 		cmocka_unit_test(a_close_of_the_peer_is_answered_and_told_as_eof_first),
 		cmocka_unit_test(data_still_comes_after_our_eof),
 		cmocka_unit_test(data_in_flight_when_we_closed_is_dropped),
