@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/ioctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -263,6 +264,27 @@ static void follow_size(struct chanio *c, size_t got, size_t room)
 		c->want = num_max(c->want / 2, READ_MIN);
 }
 
+/* Nothing in it, though it is readable: the next read tells of its end. */
+static bool is_at_end(int fd)
+{
+	int n = 0;
+	return ioctl(fd, FIONREAD, &n) == 0 && n == 0;
+}
+
+/* The peer or the transport takes nothing now. */
+static void wait_for_room(struct chanio *c, struct ev_io *io, bool *is_eof)
+{
+	/* RFC4254 5.3: EOF needs no window, so it does not wait for one that may never come. */
+	if (cn_window_out(c->cn, c->chan) == 0 && is_at_end(io->fd)) {
+		in_ended(c, io, is_eof);
+		pump_kick(c->pump);
+		return;
+	}
+	c->wait_room = true;
+	ev_io_want(c->ev, &c->in_io, 0);
+	ev_io_want(c->ev, &c->in2_io, 0);
+}
+
 /* Reads once into the next packets. */
 static void read_in(struct chanio *c, struct ev_io *io, uint32_t ext, bool *is_eof)
 {
@@ -271,9 +293,7 @@ static void read_in(struct chanio *c, struct ev_io *io, uint32_t ext, bool *is_e
 	err_t e =
 		cn_reserve(c->cn, c->chan, ext, c->filter != NULL ? READ_TTY : c->want, iov, &niov);
 	if (e == E_AGAIN) {
-		c->wait_room = true;
-		ev_io_want(c->ev, &c->in_io, 0);
-		ev_io_want(c->ev, &c->in2_io, 0);
+		wait_for_room(c, io, is_eof);
 		return;
 	}
 	if (e != OK) {

@@ -19,6 +19,7 @@ static struct {
 	size_t sent_n, consumed, commits;
 	bool is_eof, is_discarded, is_held;
 	size_t channels;
+	uint32_t window;
 	err_t reserve_answer;
 } engine;
 
@@ -86,6 +87,12 @@ size_t cn_channels(const struct cn *cn)
 	return engine.channels;
 }
 
+uint32_t cn_window_out(const struct cn *cn, uint32_t chan)
+{
+	(void)cn, (void)chan;
+	return engine.window;
+}
+
 struct rig {
 	struct ev *ev;
 	struct chunk_pool pool;
@@ -120,6 +127,7 @@ static int setup(void **state)
 	struct rig *r = calloc(1, sizeof(*r));
 	memset(&engine, 0, sizeof(engine));
 	engine.channels = 1;
+	engine.window = 1 << 20;
 	if (r == NULL || ev_new(&r->ev) != OK || pipe(r->in) != 0 || pipe(r->out) != 0)
 		return -1;
 	chunk_pool_init(&r->pool, 4 * CHUNK_SIZE);
@@ -329,6 +337,47 @@ static void drained_is_told_once_after_the_peers_end(void **state)
 	take(r, &at);
 }
 
+/* The peer has no reason to widen a window for data that will never come. */
+static void an_end_needs_no_window(void **state)
+{
+	struct rig *r = *state;
+	engine.reserve_answer = E_AGAIN;
+	engine.window = 0;
+	turn(r);
+	assert_false(engine.is_eof); /* it is only silent */
+	close_one(&r->in[1]);
+	turn(r);
+	assert_true(engine.is_eof);
+	assert_int_equal(engine.commits, 0);
+}
+
+static void an_end_behind_data_waits_for_the_window(void **state)
+{
+	struct rig *r = *state;
+	engine.reserve_answer = E_AGAIN;
+	engine.window = 0;
+	assert_int_equal(write(r->in[1], "rest", 4), 4);
+	close_one(&r->in[1]);
+	turn(r);
+	assert_false(engine.is_eof);
+	engine.reserve_answer = OK;
+	engine.window = 4;
+	struct cn_event e = {.type = CN_EV_ROOM};
+	assert_int_equal(chanio_event(&r->io, &e), OK);
+	turn(r);
+	assert_int_equal(engine.sent_n, 4);
+	assert_true(engine.is_eof);
+}
+
+static void an_end_waits_for_an_exchange_of_keys(void **state)
+{
+	struct rig *r = *state;
+	engine.reserve_answer = E_AGAIN; /* with a window: what holds it back is over soon */
+	close_one(&r->in[1]);
+	turn(r);
+	assert_false(engine.is_eof);
+}
+
 static void a_long_backlog_holds_the_pump_until_it_is_short(void **state)
 {
 	struct rig *r = *state;
@@ -381,6 +430,9 @@ int main(void)
 		T(a_broken_sink_drops_and_acknowledges),
 		T(input_is_read_into_the_packets_and_its_end_is_told),
 		T(without_room_nothing_is_read_until_room_comes),
+		T(an_end_needs_no_window),
+		T(an_end_behind_data_waits_for_the_window),
+		T(an_end_waits_for_an_exchange_of_keys),
 		T(the_filter_may_add_a_byte),
 		T(drained_is_told_once_after_the_peers_end),
 		T(a_long_backlog_holds_the_pump_until_it_is_short),
