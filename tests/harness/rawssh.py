@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: ISC
 """A small SSH peer, either role, that does as it is told: also what no honest peer would.
 
-It speaks curve25519-sha256, ssh-ed25519 and aes256-gcm@openssh.com, or chacha20-poly1305@openssh.com,
-and leaves every decision to the test: which bytes go out, when, and what to make of the answers.
+It speaks curve25519-sha256, ssh-ed25519 or ecdsa-sha2-nistp256 as host key, AES-GCM, AES-CTR with HMAC in
+both orders, chacha20-poly1305@openssh.com and zlib@openssh.com, and leaves every decision to the test: which
+bytes go out, when, and what to make of the answers.
 """
+import base64
 import hashlib
+import hmac
 import os
 import socket
 import struct
+import zlib
 
-from cryptography.hazmat.primitives import poly1305, serialization
-from cryptography.hazmat.primitives.asymmetric import ed25519, x25519
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
+from cryptography.hazmat.primitives import hashes, poly1305, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, utils, x25519
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 DISCONNECT, IGNORE, UNIMPLEMENTED, DEBUG, SERVICE_REQUEST, SERVICE_ACCEPT, EXT_INFO = 1, 2, 3, 4, 5, 6, 7
@@ -20,7 +24,8 @@ AUTH_REQUEST, AUTH_FAILURE, AUTH_SUCCESS, AUTH_BANNER, AUTH_PK_OK = 50, 51, 52, 
 GLOBAL_REQUEST, REQUEST_SUCCESS, REQUEST_FAILURE = 80, 81, 82
 CHANNEL_OPEN, OPEN_CONFIRM, OPEN_FAILURE, WINDOW_ADJUST, DATA, EXTENDED_DATA, EOF, CLOSE, CHANNEL_REQUEST, \
     CHANNEL_SUCCESS, CHANNEL_FAILURE = range(90, 101)
-GCM, CHACHA = "aes256-gcm@openssh.com", "chacha20-poly1305@openssh.com"
+GCM, GCM128, CHACHA = "aes256-gcm@openssh.com", "aes128-gcm@openssh.com", "chacha20-poly1305@openssh.com"
+HMAC, HMAC_ETM, HMAC512_ETM = "hmac-sha2-256", "hmac-sha2-256-etm@openssh.com", "hmac-sha2-512-etm@openssh.com"
 STRICT = {"client": "kex-strict-c-v00@openssh.com", "server": "kex-strict-s-v00@openssh.com"}
 
 
@@ -61,8 +66,10 @@ class Reader:
 
 
 class Gcm:
-    def __init__(self, key, iv):
-        self.aead, self.iv = AESGCM(key[:32]), iv[:12]
+    block, aligned = 16, 0      # of what is padded; how much of the length word counts for it
+
+    def __init__(self, bits, key, iv, *_):
+        self.aead, self.iv = AESGCM(key[:bits // 8]), iv[:12]
 
     def nonce(self):
         now = self.iv
@@ -79,7 +86,9 @@ class Gcm:
 
 
 class ChaCha:
-    def __init__(self, key, _iv):
+    block, aligned = 8, 0
+
+    def __init__(self, _bits, key, *_):
         self.main, self.header = key[:32], key[32:64]
 
     def stream(self, key, seq, block, data):
@@ -102,11 +111,47 @@ class ChaCha:
         return self.stream(self.main, seq, 1, body)
 
 
+class Ctr:
+    """AES-CTR with an HMAC over the ciphertext (-etm) or over the plain text, whose length is hidden then."""
+    block = 16
+
+    def __init__(self, bits, key, iv, mackey, mac):
+        self.etm, self.digest = "-etm" in mac, "sha512" if "512" in mac else "sha256"
+        self.aligned = 0 if self.etm else 4
+        self.mackey = mackey[:hashlib.new(self.digest).digest_size]
+        self.stream = Cipher(algorithms.AES(key[:bits // 8]), modes.CTR(iv[:16])).encryptor()
+
+    def tag(self, seq, data):
+        return hmac.digest(self.mackey, u32(seq) + data, self.digest)
+
+    def seal(self, seq, length, body):
+        if self.etm:
+            data = length + self.stream.update(body)
+            return data + self.tag(seq, data)
+        return self.stream.update(length + body) + self.tag(seq, length + body)
+
+    def open(self, seq, read):
+        first = read(4)
+        length = first if self.etm else self.stream.update(first)
+        data = read(struct.unpack(">I", length)[0])
+        body = self.stream.update(data)
+        if self.tag(seq, first + data if self.etm else length + body) != read(len(self.mackey)):
+            raise Closed("bad tag")
+        return body
+
+
+def protection(cipher):
+    """(class, key bits) of a cipher's name."""
+    bits = 256 if "256" in cipher else 192 if "192" in cipher else 128
+    return (ChaCha if cipher == CHACHA else Gcm if "gcm" in cipher else Ctr), bits
+
+
 class Raw:
     """One connection.  role is what this peer plays."""
 
-    def __init__(self, sock, role, hostkey=None, cipher=GCM):
-        self.sock, self.role, self.hostkey, self.cipher = sock, role, hostkey, cipher
+    def __init__(self, sock, role, hostkey=None, cipher=GCM, mac=HMAC, compression="none"):
+        self.sock, self.role, self.hostkey, self.cipher, self.mac = sock, role, hostkey, cipher, mac
+        self.compression, self.deflate, self.inflate = compression, None, None
         self.sock.settimeout(20)
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.seq_in = self.seq_out = 0
@@ -147,15 +192,30 @@ class Raw:
 
     def send(self, payload):
         payload = bytes(payload)
+        if self.deflate:
+            payload = self.deflate.compress(payload) + self.deflate.flush(zlib.Z_PARTIAL_FLUSH)
+        self.send_packed(payload)
+
+    def sealed(self, payload, length=None):
+        """One packet as it goes on the wire; length: what its length word says in place of the truth."""
         if self.sealer is None:
             wire = self.packet(payload)
+            if length is not None:
+                wire = u32(length) + wire[4:]
         else:
-            block = 16 if isinstance(self.sealer, Gcm) else 8
-            pad = block - (len(payload) + 1) % block
+            block = self.sealer.block
+            pad = block - (self.sealer.aligned + len(payload) + 1) % block
             pad += block if pad < 4 else 0
             body = bytes([pad]) + payload + os.urandom(pad)
-            wire = self.sealer.seal(self.seq_out, u32(len(body)), body)
+            wire = self.sealer.seal(self.seq_out, u32(len(body) if length is None else length), body)
         self.seq_out = (self.seq_out + 1) & 0xFFFFFFFF
+        return wire
+
+    def send_packed(self, payload):
+        """What is compressed already, or never will be."""
+        self.send_wire(self.sealed(payload))
+
+    def send_wire(self, wire):
         try:
             self.sock.sendall(wire)
         except (BrokenPipeError, ConnectionResetError) as e:
@@ -175,6 +235,8 @@ class Raw:
             raise Closed(str(e)) from None
         self.seq_in = (self.seq_in + 1) & 0xFFFFFFFF
         payload = body[1:len(body) - body[0]]
+        if self.inflate:
+            payload = self.inflate.decompress(payload)
         self.seen.append(payload[0])
         if payload[0] == DISCONNECT:
             r = Reader(payload[1:])
@@ -201,7 +263,8 @@ class Raw:
 
     def kexinit(self, kex=("curve25519-sha256",), strict=False, follows=False, more=(), ciphers=None):
         names = [*kex, *([STRICT[self.role]] if strict else []), *more]
-        rows = [names, ["ssh-ed25519"], *[ciphers or [self.cipher]] * 2, *[["hmac-sha2-256"]] * 2, *[["none"]] * 2, [], []]
+        rows = [names, [hostkey_name(self.hostkey)], *[ciphers or [self.cipher]] * 2, *[[self.mac]] * 2,
+                *[[self.compression]] * 2, [], []]
         self.my_kexinit = bytes([KEXINIT]) + os.urandom(16) + b"".join(string(",".join(r)) for r in rows) + \
             bytes([follows]) + u32(0)
         self.offered_strict = strict
@@ -224,13 +287,13 @@ class Raw:
         self.hash = hashlib.sha256(hashed).digest()
         self.session_id = self.session_id or self.hash
         out = {}
-        for letter in b"ABCD":
+        for letter in b"ABCDEF":
             base = mpint(secret) + self.hash
             value = hashlib.sha256(base + bytes([letter]) + self.session_id).digest()
             value += hashlib.sha256(base + value).digest()
             out[chr(letter)] = value
-        kind = Gcm if self.cipher == GCM else ChaCha
-        to_server, to_client = kind(out["C"], out["A"]), kind(out["D"], out["B"])
+        kind, bits = protection(self.cipher)
+        to_server, to_client = (kind(bits, *(out[x] for x in way), self.mac) for way in ("CAE", "DBF"))
         return (to_server, to_client) if mine_first else (to_client, to_server)
 
     def exchange(self, inject=(), got=None):
@@ -247,13 +310,11 @@ class Raw:
             payload = got or self.expect(ECDH_INIT, skip=(IGNORE, DEBUG))
             theirs = Reader(payload[1:]).string()
             init, reply = theirs, public
-            raw = self.hostkey.public_key().public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
-            blob = string("ssh-ed25519") + string(raw)
+            blob = public_blob(self.hostkey)
         secret = private.exchange(x25519.X25519PublicKey.from_public_bytes(theirs))
         out, into = self.keys(secret, blob, init, reply)
         if self.role == "server":
-            signature = string("ssh-ed25519") + string(self.hostkey.sign(self.hash))
-            self.send(bytes([ECDH_REPLY]) + string(blob) + string(reply) + string(signature))
+            self.send(bytes([ECDH_REPLY]) + string(blob) + string(reply) + string(sign(self.hostkey, self.hash)))
         for payload in inject:
             self.send(payload)
         self.send([NEWKEYS])
@@ -279,15 +340,31 @@ class Raw:
 
     # -- authentication and channels
 
-    def login(self, user, key):
-        """As client, with an ed25519 private key."""
+    def userauth(self):
+        """As client: asks for the service that everything else needs."""
         self.send(bytes([SERVICE_REQUEST]) + string("ssh-userauth"))
         self.expect(SERVICE_ACCEPT)
-        raw = key.public_key().public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
-        body = bytes([AUTH_REQUEST]) + string(user) + string("ssh-connection") + string("publickey") + b"\1" + \
-            string("ssh-ed25519") + string(string("ssh-ed25519") + string(raw))
-        self.send(body + string(string("ssh-ed25519") + string(key.sign(string(self.session_id) + body))))
+
+    def key_request(self, user, key, signer=None, service="ssh-connection"):
+        """The payload of a publickey request: a question, or with a signer the signed one."""
+        body = bytes([AUTH_REQUEST]) + string(user) + string(service) + string("publickey") + \
+            bytes([signer is not None]) + string(hostkey_name(key)) + string(public_blob(key))
+        return body if signer is None else body + string(sign(signer, string(self.session_id) + body))
+
+    def password_request(self, user, password, service="ssh-connection"):
+        return bytes([AUTH_REQUEST]) + string(user) + string(service) + string("password") + b"\0" + string(password)
+
+    def login(self, user, key):
+        """As client, with an ed25519 private key."""
+        self.userauth()
+        self.send(self.key_request(user, key, key))
         self.expect(AUTH_SUCCESS)
+        self.start_compression()
+
+    def start_compression(self):
+        """Both ways, where it was agreed (zlib@openssh.com begins with the login)."""
+        if self.compression != "none":
+            self.deflate, self.inflate = zlib.compressobj(), zlib.decompressobj()
 
     def admit(self):
         """As server: whoever comes is let in at the first request that carries a signature."""
@@ -301,6 +378,7 @@ class Raw:
                 signed, algorithm, blob = r.u8(), r.string(), r.string()
                 if signed:
                     self.send([AUTH_SUCCESS])
+                    self.start_compression()
                     return
                 self.send(bytes([AUTH_PK_OK]) + string(algorithm) + string(blob))
             else:
@@ -348,10 +426,33 @@ def new_key():
     return ed25519.Ed25519PrivateKey.generate()
 
 
+def new_ecdsa_key():
+    return ec.generate_private_key(ec.SECP256R1())
+
+
+def hostkey_name(key):
+    return "ecdsa-sha2-nistp256" if isinstance(key, ec.EllipticCurvePrivateKey) else "ssh-ed25519"
+
+
+def public_blob(key):
+    public = key.public_key()
+    if isinstance(key, ec.EllipticCurvePrivateKey):
+        point = public.public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
+        return string("ecdsa-sha2-nistp256") + string("nistp256") + string(point)
+    return string("ssh-ed25519") + string(public.public_bytes(serialization.Encoding.Raw,
+                                                              serialization.PublicFormat.Raw))
+
+
+def sign(key, data):
+    if isinstance(key, ec.EllipticCurvePrivateKey):
+        r, s = utils.decode_dss_signature(key.sign(data, ec.ECDSA(hashes.SHA256())))
+        numbers = b"".join(mpint(n.to_bytes(32, "big")) for n in (r, s))
+        return string("ecdsa-sha2-nistp256") + string(numbers)
+    return string("ssh-ed25519") + string(key.sign(data))
+
+
 def public_line(key):
-    import base64
-    raw = key.public_key().public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
-    return "ssh-ed25519 " + base64.b64encode(string("ssh-ed25519") + string(raw)).decode()
+    return f"{hostkey_name(key)} {base64.b64encode(public_blob(key)).decode()}"
 
 
 def connect(port, **kw):

@@ -2,7 +2,6 @@
 """Peers that are strange, broken or hostile, scripted packet by packet (harness/rawssh.py)."""
 import socket
 import subprocess
-import threading
 import time
 
 import pytest
@@ -10,52 +9,8 @@ import pytest
 from harness import rawssh as raw
 from harness.client import Ssh
 from harness.measure import pss_kib
-from harness.server import Server, Sshd
-
-
-class RawServer(Server):
-    """A server of one script: script(peer) runs for each connection; what it raises fails the test."""
-
-    def __init__(self, w, script, cipher=raw.GCM):
-        super().__init__(w, "raw")
-        self.key, self.script, self.cipher = raw.new_key(), script, cipher
-        self.host_publics = [raw.public_line(self.key)]
-        self.faults, self.closed = [], []
-        self.listener = socket.create_server(("127.0.0.1", self.port), backlog=5)
-        self.thread = threading.Thread(target=self.serve, daemon=True)
-        self.thread.start()
-
-    def serve(self):
-        while True:
-            try:
-                connection, _ = self.listener.accept()
-            except OSError:
-                return
-            try:
-                self.script(raw.Raw(connection, "server", self.key, self.cipher))
-            except raw.Closed as e:
-                self.closed.append(str(e))
-            except BaseException as e:      # noqa: B902 - told to the test's own thread
-                self.faults.append(e)
-            connection.close()
-
-    def stop(self):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
-        self.thread.join(10)
-
-
-def run(world, ours, script, command="x", cipher=raw.GCM, **kw):
-    """Our client against a script; (result, server)."""
-    with RawServer(world, script, cipher) as server:
-        result = Ssh(world, ours).run(server, command, timeout=kw.pop("timeout", 60), **kw)
-    return result, server
-
-
-def well(result, server, status=0):
-    assert not server.faults, f"{server.faults[0]!r}\n{result}"
-    assert result.status == status, f"{result}\nserver saw: {server.closed}"
-    return result
+from harness.rawserver import RawServer, run, well
+from harness.server import Sshd
 
 
 def simple(peer):
