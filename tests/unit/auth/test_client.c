@@ -625,7 +625,7 @@ static void malformed_messages_end_it(void **state)
 	static const struct { uint8_t msg; const char *body; size_t n; } rows[] = {
 		{SSH_MSG_userauth_success, "x", 1},
 		{SSH_MSG_userauth_failure, "\0\0\0\1x", 5},
-		{SSH_MSG_userauth_failure, "\0\0\0\2x,\0", 7},
+		{SSH_MSG_userauth_failure, "\0\0\0\2,x\0", 7},
 		{SSH_MSG_userauth_failure, "\0\0\0\1x\0\0", 7},
 		{SSH_MSG_userauth_banner,  "\0\0\0\2x", 5},
 	};
