@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "auth_stage.h"
+#include "privsep/monitor.h"
 
 static const char *folder;
 
@@ -233,6 +234,46 @@ static void channels(void)
 	}
 }
 
+#define ASK(b, name, ...)                                                                          \
+	do {                                                                                       \
+		struct ps_req_##name req_ = {__VA_ARGS__};                                         \
+		uint8_t room_[4096] = {PS_##name};                                                 \
+		struct wr w_ = wr_of((struct slice){room_ + 1, sizeof(room_) - 1});                \
+		ps_put_req_##name(&w_, &req_);                                                     \
+		PROMISE(wr_end(&w_) == OK);                                                        \
+		step(b, SCRIPT_MSG, room_, 1 + w_.n);                                              \
+	} while (0)
+
+static void monitor(void)
+{
+	struct buf b;
+	for (uint8_t how = 0; how < 4; how++) {
+		char name[32];
+		head(&b, 0, how == 1 ? 2 : 0, 0); /* no, no or try again, no, no */
+		ASK(&b, start, 0);
+		ASK(&b, log, 2, S("a line"));
+		ASK(&b, moduli, 2048, 3072, 8192);
+		ASK(&b, sign_host, 0, S("ssh-ed25519"), S("0123456789abcdef0123456789abcdef"));
+		ASK(&b, pwnam, S("me"), S("ssh-connection"));
+		ASK(&b, auth_none, 0);
+		ASK(&b, key_allowed, S("ssh-ed25519"), S("\0\0\0\13ssh-ed25519"));
+		ASK(&b, key_verify, 1, false, S("a signature"));
+		ASK(&b, kbdint, false, S(""));
+		b.p[3] = 1;
+		ASK(&b, auth_password, S("secret"));
+		ASK(&b, state, S("a frozen engine"));
+		step(&b, SCRIPT_OWN, "", 0);
+		if (how != 2)
+			ASK(&b, pty, S("xterm"), 80, 24);
+		ASK(&b, sign_host, 0, S("ssh-ed25519"), S("0123456789abcdef0123456789abcdef"));
+		ASK(&b, pty_end, S("/dev/pts/1"));
+		ASK(&b, ended, 1, 11, S("bye"));
+		(void)snprintf(name, sizeof(name), "login_%u", how);
+		save("monitor", name, &b);
+		buf_done(&b);
+	}
+}
+
 static void frozen(void)
 {
 	for (unsigned int i = 0; i < 2 * STAGE_SUITES; i++) {
@@ -297,6 +338,7 @@ int main(int argc, char **argv)
 		auth_server();
 		auth_client();
 		channels();
+		monitor();
 		frozen();
 	} else {
 		record(strcmp(argv[1], "server") == 0 ? TP_SERVER : TP_CLIENT, argv[2]);
