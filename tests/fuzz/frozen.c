@@ -26,28 +26,44 @@ static void again(struct stage *s, const struct buf *a)
 	buf_done(&b);
 }
 
+static void try(struct stage *s, struct cslice frozen, struct cslice after)
+{
+	struct buf a;
+	if (tp_thaw(&s->tp, &s->env, frozen, s->now_us) != OK) {
+		PROMISE(s->tp == NULL);
+		return;
+	}
+	buf_init(&a, 1 << 24);
+	s->has_version = s->is_negotiated = s->is_keyed = true;
+	PROMISE(tp_session_id(s->tp).n >= 20 && tp_session_id(s->tp).n <= HASH_MAX);
+	PROMISE(tp_error(s->tp) == OK && s->tp->max_packet <= TP_PACKET_MAX);
+	if (tp_freeze(s->tp, &a) == OK)
+		again(s, &a);
+	stage_pump(s);
+	stage_feed(s, after);
+	stage_say(s, cslice_of("\2\0\0\0\0", 5), false);
+	stage_tick(s, 1000000);
+	buf_done(&a);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	struct cslice in = {data, n};
+	struct cslice in = {data, n}, after = {NULL, 0};
+	struct script_step step;
 	struct stage s;
-	struct buf a;
-	uint8_t how = fuzz_u8(&in);
-	stage_init(&s, how & 1 ? TP_SERVER : TP_CLIENT);
-	struct cslice after = fuzz_take(&in, (size_t)(how >> 1) * 4);
-	buf_init(&a, 1 << 24);
-	if (tp_thaw(&s.tp, &s.env, in, s.now_us) != OK) {
-		PROMISE(s.tp == NULL);
-	} else {
-		s.has_version = s.is_negotiated = s.is_keyed = true;
-		PROMISE(tp_session_id(s.tp).n >= 20 && tp_error(s.tp) == OK);
-		if (tp_freeze(s.tp, &a) == OK)
-			again(&s, &a);
-		stage_pump(&s);
-		stage_feed(&s, after);
-		stage_say(&s, cslice_of("\2\0\0\0\0", 5), false);
-		stage_tick(&s, 1000000);
+	struct buf frozen;
+	stage_init(&s, fuzz_u32(&in) & 1 ? TP_SERVER : TP_CLIENT);
+	buf_init(&frozen, 1 << 24);
+	while (script_next(&in, &step)) {
+		if (step.kind == SCRIPT_MSG)
+			buf_put_string(&frozen, step.data);
+		else if (step.kind == SCRIPT_PACKED)
+			buf_put(&frozen, step.data.p, step.data.n);
+		else
+			after = step.data;
 	}
-	buf_done(&a);
+	try(&s, buf_bytes(&frozen), after);
+	buf_done(&frozen);
 	stage_done(&s);
 	return 0;
 }

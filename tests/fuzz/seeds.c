@@ -210,6 +210,11 @@ static void channels(void)
 		SAY(&b, channel_request, 0, S("exec"), true, S("\0\0\0\4true"));
 		step(&b, SCRIPT_OWN, "\12\0\0\1", 4);
 		step(&b, SCRIPT_OWN, "\3\0\20\0", 4);
+		if (how & 4) { /* the small window, to its last byte */
+			SAY(&b, channel_data, 0, {point, 600});
+			SAY(&b, channel_data, 0, {point, 400});
+			step(&b, SCRIPT_OWN, "\5\0\3\350", 4);
+		}
 		SAY(&b, channel_data, 0, S("some input"));
 		SAY(&b, channel_extended_data, 0, 1, S("a complaint"));
 		step(&b, SCRIPT_OWN, "\5\0\0\12", 4);
@@ -274,16 +279,24 @@ static void monitor(void)
 	}
 }
 
+/* The frozen form field by field: strings, and numbers of so many bytes. */
 static void frozen(void)
 {
+	static const char layout[] = "441111ssssss44ss888888ssssss488881ssssss488881ss";
 	for (unsigned int i = 0; i < 2 * STAGE_SUITES; i++) {
 		struct buf b;
 		char name[32];
 		enum tp_role role = i & 1 ? TP_SERVER : TP_CLIENT;
-		struct cslice f = stage_frozen(role, i / 2);
+		struct rd r = rd_of(stage_frozen(role, i / 2));
 		buf_init(&b, 1 << 16);
-		buf_put_u8(&b, role == TP_SERVER);
-		buf_put(&b, f.p, f.n);
+		buf_put_u32(&b, role == TP_SERVER);
+		for (size_t f = 0; layout[f] != '\0'; f++) {
+			bool is_string = layout[f] == 's';
+			struct cslice v =
+				is_string ? rd_str(&r) : rd_take(&r, (size_t)(layout[f] - '0'));
+			step(&b, is_string ? SCRIPT_MSG : SCRIPT_PACKED, v.p, v.n);
+		}
+		PROMISE(rd_end(&r) == OK);
 		(void)snprintf(name, sizeof(name), "suite_%u", i);
 		save("frozen", name, &b);
 		buf_done(&b);
