@@ -9,6 +9,7 @@ BUILD-DIR/tests/fuzz/NAME.dict.  Each corpus file is a case, and the fresh secon
 without a corpus has failed.  Executables fuzz_* are tools.
 """
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,21 @@ def run(target, *args):
     done = subprocess.run([str(target), "-timeout=10", "-rss_limit_mb=2048", *args], capture_output=True,
                           text=True, errors="replace", timeout=300, cwd=os.environ.get("BOWLINE_TMP", "/tmp"))
     return done.returncode, done.stderr
+
+
+def recordings(folder):
+    """Recorded peers must still be understood to their end: else the engines' draws have changed, and the
+    recordings are to be made anew (doc/fuzzing.md)."""
+    faults, seen = [], 0
+    for role in ("server", "client"):
+        for path in sorted((TOP / "tests/fuzz/corpus" / f"first_{role}").glob("openssh_*")):
+            done = subprocess.run([str(folder / "fuzz_seeds"), role, os.devnull], input=path.read_bytes()[1:],
+                                  capture_output=True, timeout=60)
+            said = re.search(rb"recorded: keys (\d+), questions (\d+)", done.stderr)
+            seen += 1
+            if not said or int(said[1]) < 1 or int(said[2]) < 1:
+                faults.append(f"{path.name}: {done.stderr.decode(errors='replace').strip()[-200:]}")
+    return seen, faults
 
 
 def main():
@@ -54,6 +70,10 @@ def main():
         else:
             failed += 1
             print(f"FAIL {target.name}, fresh input:\n" + "\n".join(text.splitlines()[-60:]))
+    seen, faults = recordings(folder)
+    for fault in faults:
+        print(f"FAIL recording {fault}")
+    passed, failed = passed + seen - len(faults), failed + len(faults)
     print(f"fuzz: {passed} passed, {failed} failed, 0 skipped")
     sys.exit(1 if failed else 0)
 

@@ -311,6 +311,7 @@ static void event(struct sim_node *n, struct tp_event *ev)
 		n->rekeys_n += !ev->first;
 	}
 	if (ev->type == TP_EV_CLOSED) {
+		HOLDS(tp_error(n->tp) == E_DISCONNECTED);
 		n->err = E_DISCONNECTED;
 		n->ask_us = n->au_ask_us = n->app_us = n->rekey_us = n->global_us = SIM_NEVER;
 	}

@@ -5,7 +5,7 @@
  *
  * A run is a pure function of its seed: the plan (algorithms, login, streams, links, harm), every
  * delay and every random byte of the engines come from it.  One file a duty: plan.c, link.c,
- * node.c (an engine stack and its questions), app.c (channels and streams), sim.c (the world and
+ * node.c (an engine stack and its questions), app.c (channels and streams), world.c (the world and
  * the list of seeds).
  */
 #ifndef SIM_SIM_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * sim - the world: two ends, two links, one clock; and the list of seeds
+  * world - the world: two ends, two links, one clock; and the list of seeds
  *
  *     sim                   the kept seeds (seeds.txt), then SEEDS more
  *     sim FIRST [COUNT]     those
@@ -16,7 +16,7 @@
 
 #define STEPS_MAX  2000000u
 #define SILENCE_US 120000000u
-#define SEEDS      400u
+#define SEEDS      150u
 
 const char *sim_fault;
 
