@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
-  * world - the world: two ends, two links, one clock; and the list of seeds
+ * world - the world: two ends, two links, one clock; and the list of seeds
  *
  *     sim                   the kept seeds (seeds.txt), then SEEDS more
  *     sim FIRST [COUNT]     those
