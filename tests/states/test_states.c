@@ -335,35 +335,35 @@ static void put_body(struct scene *s, unsigned n, struct buf *b)
 	}
 }
 
-static void send_raw(struct scene *s, uint8_t msg, const struct buf *body)
+static void put_raw(uint8_t msg, const struct buf *body, struct buf *out)
 {
-	struct buf pkt;
-	buf_init(&pkt, 1 << 20);
 	size_t n = 1 + body->n, pad = 8 - (5 + n) % 8 + 8;
-	buf_put_u32(&pkt, (uint32_t)(1 + n + pad));
-	buf_put_u8(&pkt, (uint8_t)pad);
-	buf_put_u8(&pkt, msg);
-	buf_put(&pkt, body->p, body->n);
-	memset(buf_room(&pkt, pad), 0, pad);
-	end_feed(s->e, pkt.p, pkt.n, PAIR_WHOLE);
-	buf_done(&pkt);
+	buf_put_u32(out, (uint32_t)(1 + n + pad));
+	buf_put_u8(out, (uint8_t)pad);
+	buf_put_u8(out, msg);
+	buf_put(out, body->p, body->n);
+	memset(buf_room(out, pad), 0, pad);
 }
 
-static void send_msg(struct scene *s, uint8_t msg, const struct buf *body)
+/* The packet of a message, as the other end would send it now. */
+static void put_msg(struct scene *s, uint8_t msg, struct buf *out)
 {
+	struct buf body, sealed;
+	buf_init(&body, 1 << 20);
+	buf_init(&sealed, 1 << 20);
+	put_body(s, msg, &body);
 	if (s->is_raw) {
-		send_raw(s, msg, body);
-		return;
+		put_raw(msg, &body, out);
+	} else {
+		struct end *from = s->ghost.tp != NULL ? &s->ghost : s->o;
+		end_take(from, &sealed); /* nothing else */
+		buf_clear(&sealed);
+		end_force(from, msg, body.p, body.n);
+		end_take(from, &sealed);
+		buf_put(out, sealed.p, sealed.n);
 	}
-	struct end *from = s->ghost.tp != NULL ? &s->ghost : s->o;
-	struct buf out;
-	buf_init(&out, 1 << 20);
-	end_take(from, &out); /* nothing else */
-	buf_clear(&out);
-	end_force(from, msg, body->p, body->n);
-	end_take(from, &out);
-	end_feed(s->e, out.p, out.n, PAIR_WHOLE);
-	buf_done(&out);
+	buf_done(&sealed);
+	buf_done(&body);
 }
 
 /* ---- what did happen ---- */
@@ -407,12 +407,12 @@ static bool one(enum phase ph, unsigned n, bool is_server)
 	assert_int_equal(s.e->err, OK);
 	s.e->events_n = 0;
 	bool was_open = tp_is_open(s.e->tp);
-	struct buf body;
-	buf_init(&body, 1 << 20);
-	put_body(&s, n, &body);
+	struct buf wire;
+	buf_init(&wire, 1 << 20);
+	put_msg(&s, (uint8_t)n, &wire);
 	struct tp_counts before;
 	tp_counts(s.e->tp, &before);
-	send_msg(&s, (uint8_t)n, &body);
+	end_feed(s.e, wire.p, wire.n, PAIR_WHOLE);
 	char want = expected(ph, n, is_server), saw = observed(&s, &before);
 	bool ok = agrees(want, saw, ph, n) && tp_is_open(s.e->tp) == was_open;
 	/* an end is told once, in words */
@@ -421,7 +421,43 @@ static bool one(enum phase ph, unsigned n, bool is_server)
 	if (!ok)
 		print_error("%s, %s, message %u: expected %c, saw %c (%s)\n", phase_names[ph],
 			is_server ? "server" : "client", n, want, saw, err_name(s.e->err));
-	buf_done(&body);
+	buf_done(&wire);
+	scene_close(&s);
+	return ok;
+}
+
+/* The end is an end: what stands behind the fault in the same read is never looked at, and nothing
+ * that the caller does brings the engine back. */
+static bool nothing_follows(enum phase ph, unsigned n, bool is_server)
+{
+	static const uint8_t next[] = {SSH_MSG_kexinit, SSH_MSG_newkeys, SSH_MSG_userauth_request,
+		SSH_MSG_channel_open, SSH_MSG_ping, SSH_MSG_disconnect};
+	struct scene s;
+	scene_open(&s, ph, is_server);
+	struct end *e = s.e;
+	e->events_n = 0;
+	struct buf wire;
+	buf_init(&wire, 1 << 20);
+	put_msg(&s, (uint8_t)n, &wire);
+	for (size_t i = 0; i < ARRAY_N(next); i++)
+		put_msg(&s, next[i], &wire);
+	struct tp_counts before, after;
+	tp_counts(e->tp, &before);
+	end_feed(e, wire.p, wire.n, PAIR_WHOLE);
+	tp_counts(e->tp, &after);
+	bool ok = e->err == E_UNEXPECTED && after.packets_in == before.packets_in + 1 &&
+		  e->msgs_n == 0 && end_count(e, TP_EV_CLOSED) == 0 &&
+		  end_count(e, TP_EV_KEYS) == 0;
+	size_t unsent = tp_unsent(e->tp);
+	struct tp_event ev;
+	struct slice body;
+	ok = ok && tp_space(e->tp).n == 0 && tp_poll(e->tp, &ev) == e->err &&
+	     tp_tick(e->tp, s.p.now_us + 1) == e->err && tp_rekey(e->tp) == e->err &&
+	     tp_reserve(e->tp, SSH_MSG_ignore, 16, &body) == e->err && tp_unsent(e->tp) == unsent;
+	if (!ok)
+		print_error("%s, %s: something follows the refused message %u\n", phase_names[ph],
+			is_server ? "server" : "client", n);
+	buf_done(&wire);
 	scene_close(&s);
 	return ok;
 }
@@ -434,6 +470,8 @@ static void all(bool is_server)
 		for (unsigned n = 0; n < 256; n++) {
 			ran++;
 			wrong += !one(ph, n, is_server);
+			if (expected(ph, n, is_server) == 'D')
+				wrong += !nothing_follows(ph, n, is_server);
 		}
 	}
 	assert_int_equal(wrong, 0);
