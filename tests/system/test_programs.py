@@ -5,9 +5,12 @@ Code that a program loads without need is code that can be turned against it bef
 program names its libraries here, one by one, and nothing else may come in, also not through a resolver
 function (IFUNC) or a search path inside the file.
 """
+import re
 import subprocess
 
 import pytest
+
+from harness.programs import TOP
 
 ALWAYS = {"ssh": {"libcrypto.so.3", "libz.so.1", "libc.so.6"},
           "sshd": {"libcrypto.so.3", "libz.so.1", "libcrypt.so.1", "libc.so.6"},
@@ -48,3 +51,12 @@ def test_nothing_runs_or_is_found_behind_our_back(program):
     assert "E" not in stack.split()[6], stack
     ifuncs = [line.split()[-1] for line in readelf(path, "-s").splitlines() if " IFUNC " in line]
     assert [n for n in ifuncs if "@" not in n] == []
+
+
+def test_no_signal_runs_code_of_ours(program):
+    """A handler may run between any two instructions: there are none, signals are read like messages."""
+    _, path = program
+    imported = {line.split()[-1].split("@")[0] for line in readelf(path, "--dyn-syms").splitlines() if " UND " in line}
+    assert not imported & {"sigaction", "bsd_signal", "sigset", "sigvec", "alarm", "setitimer", "timer_create"}
+    calls = re.findall(r"\bsignal\(([^;]*)\);", "\n".join(p.read_text() for p in (TOP / "src").rglob("*.c")))
+    assert calls and all(c.split(",")[-1].strip() in ("SIG_IGN", "SIG_DFL") for c in calls), calls
