@@ -10,6 +10,7 @@
 #include <crypt.h>
 #include <errno.h>
 #include <setjmp.h>
+#include <shadow.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -216,6 +217,54 @@ static void an_over_long_password_is_never_cut_to_fit(void **state)
 	}
 }
 
+/* ---- the made-up check of an unknown user ---- */
+
+static const char *fields[8];
+static size_t fields_at;
+
+struct spwd *__wrap_getspent(void);
+
+struct spwd *__wrap_getspent(void)
+{
+	static struct spwd sp;
+	static char field[CRYPT_OUTPUT_SIZE];
+	if (fields[fields_at] == NULL)
+		return NULL;
+	(void)snprintf(field, sizeof(field), "%s", fields[fields_at++]);
+	sp.sp_pwdp = field;
+	return &sp;
+}
+
+/* It must be real work: of the same kind as for the accounts of this machine, never a refusal. */
+static void an_unknown_user_costs_what_a_known_one_does(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i <= ARRAY_N(settings); i++) {
+		char hash[CRYPT_OUTPUT_SIZE] = "$6$";
+		if (i < ARRAY_N(settings))
+			make("secret", settings[i], hash);
+		memset(fields, 0, sizeof(fields));
+		fields[0] = "*";
+		fields[1] = "!";
+		fields[2] = i < ARRAY_N(settings) ? hash : "x";
+		fields_at = 0;
+		struct buf typical;
+		buf_init(&typical, 4096);
+		assert_int_equal(user_typical_hash(&typical), OK);
+		const char *text = (const char *)typical.p;
+		assert_int_equal(strlen(text) + 1, typical.n);
+		assert_string_not_equal(text, hash);
+		bool is_des = i < ARRAY_N(settings) && settings[i][0] != '$';
+		if (!is_des)
+			assert_memory_equal(text, hash, 3);
+		char made[CRYPT_OUTPUT_SIZE];
+		make("wrong", text, made);
+		assert_int_equal(strlen(made), strlen(text));
+		assert_int_equal(user_password_check("*", text, cslice_str("secret")), E_DENIED);
+		buf_done(&typical);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -224,6 +273,7 @@ int main(void)
 		cmocka_unit_test(a_locked_hash_fits_not_even_its_password),
 		cmocka_unit_test(a_failure_of_crypt_is_a_no_whatever_it_returns),
 		cmocka_unit_test(an_over_long_password_is_never_cut_to_fit),
+		cmocka_unit_test(an_unknown_user_costs_what_a_known_one_does),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
