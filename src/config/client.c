@@ -52,10 +52,10 @@ static const char *session_type(const struct client_walk *cw)
 }
 
 enum criterion {
-	C_ALL,
-	C_CANONICAL,
+	C_ALL = CFG_MATCH_ALL,
+	C_EXEC = CFG_MATCH_EXEC,
+	C_CANONICAL = CFG_MATCH_OWN,
 	C_FINAL,
-	C_EXEC,
 	C_HOST,
 	C_ORIGINALHOST,
 	C_USER,
@@ -67,13 +67,10 @@ enum criterion {
 	C_TAGGED
 };
 
-static const struct {
-	const char *name;
-	enum criterion id;
-	bool has_argument;
-} criteria[] = {{"all", C_ALL, false}, {"canonical", C_CANONICAL, false}, {"final", C_FINAL, false},
-	{"exec", C_EXEC, true}, {"host", C_HOST, true}, {"originalhost", C_ORIGINALHOST, true},
-	{"user", C_USER, true}, {"localuser", C_LOCALUSER, true}, {"command", C_COMMAND, true},
+static const struct cfg_criterion criteria[] = {{"all", C_ALL, false},
+	{"canonical", C_CANONICAL, false}, {"final", C_FINAL, false}, {"exec", C_EXEC, true},
+	{"host", C_HOST, true}, {"originalhost", C_ORIGINALHOST, true}, {"user", C_USER, true},
+	{"localuser", C_LOCALUSER, true}, {"command", C_COMMAND, true},
 	{"sessiontype", C_SESSIONTYPE, true}, {"version", C_VERSION, true},
 	{"localnetwork", C_LOCALNETWORK, true}, {"tagged", C_TAGGED, true}};
 
@@ -94,12 +91,12 @@ static err_t run_exec(
 	return e;
 }
 
-static err_t judge(struct cfg_walk *w, const struct cfg_line *line, enum criterion id,
+static err_t judge(struct cfg_walk *w, const struct cfg_line *line, const struct cfg_criterion *c,
 	const char *argument, bool *yes)
 {
 	struct client_walk *cw = w->arg;
 	const char *user = cw->c->user != NULL ? cw->c->user : cw->s->local_user;
-	switch (id) {
+	switch ((enum criterion)c->id) {
 	case C_ALL:
 		*yes = true;
 		return OK;
@@ -141,45 +138,7 @@ static err_t judge(struct cfg_walk *w, const struct cfg_line *line, enum criteri
 	return E_CONFIG;
 }
 
-static err_t match_block(
-	struct cfg_walk *w, const struct cfg_line *line, const struct cfg_words *words, bool *match)
-{
-	*match = true;
-	for (size_t i = 0; i < words->n; i++) {
-		const char *word = words->v[i];
-		bool negated = word[0] == '!', yes = false;
-		struct cslice name = cslice_str(word + negated);
-		const uint8_t *eq = name.n > 0 ? memchr(name.p, '=', name.n) : NULL;
-		const char *argument = eq != NULL ? (const char *)eq + 1 : NULL;
-		size_t k = 0;
-		if (eq != NULL)
-			name.n = (size_t)(eq - name.p);
-		while (k < ARRAY_N(criteria) && !ascii_eq_nocase(name, criteria[k].name))
-			k++;
-		if (k == ARRAY_N(criteria)) {
-			cfg_complain(w, line, "Unsupported Match attribute %s", word);
-			return E_CONFIG;
-		}
-		if (criteria[k].id == C_ALL && (words->n > 2 || (words->n == 2 && i == 0))) {
-			cfg_complain(
-				w, line, "'all' cannot be combined with other Match attributes");
-			return E_CONFIG;
-		}
-		if (criteria[k].has_argument && argument == NULL) {
-			if (++i >= words->n) {
-				cfg_complain(w, line, "Missing Match criteria for %s", word);
-				return E_CONFIG;
-			}
-			argument = words->v[i];
-		}
-		/* exec costs: not run once the answer is no */
-		if (criteria[k].id == C_EXEC && !*match)
-			continue;
-		TRY(judge(w, line, criteria[k].id, argument, &yes));
-		*match = *match && yes != negated;
-	}
-	return OK;
-}
+static const struct cfg_matcher matcher = {criteria, ARRAY_N(criteria), judge};
 
 static err_t block(
 	struct cfg_walk *w, const struct cfg_line *line, const struct cfg_words *words, bool *match)
@@ -188,7 +147,7 @@ static err_t block(
 		*match = host_block(w->arg, words);
 		return OK;
 	}
-	return match_block(w, line, words, match);
+	return cfg_match(w, line, words, &matcher, match);
 }
 
 static err_t text_default(char **field, const char *value)

@@ -128,6 +128,25 @@ struct cfg_walk {
 	uint32_t bad, bad_file;
 };
 
+/* ---- Match ---- */
+struct cfg_criterion {
+	const char *name;
+	int id; /* of the side's own enum; CFG_MATCH_ALL everywhere for `all`, CFG_MATCH_EXEC for
+		   what costs */
+	bool has_argument;
+	const char *attribute; /* its name in a -C specification, or NULL */
+};
+enum { CFG_MATCH_ALL, CFG_MATCH_EXEC, CFG_MATCH_OWN };
+struct cfg_matcher {
+	const struct cfg_criterion *rows;
+	size_t n;
+	err_t (*judge)(struct cfg_walk *w, const struct cfg_line *line,
+		const struct cfg_criterion *c, const char *argument, bool *yes);
+};
+/* All criteria of a Match line must hold; `!` negates one. */
+MUST err_t cfg_match(struct cfg_walk *w, const struct cfg_line *line, const struct cfg_words *words,
+	const struct cfg_matcher *matcher, bool *match);
+
 MUST err_t cfg_walk(struct cfg_walk *w);
 void cfg_complain(struct cfg_walk *w, const struct cfg_line *line, const char *fmt, ...)
 	PRINTF(3, 4);

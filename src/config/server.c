@@ -10,8 +10,8 @@
 #include "key/authorized_keys.h"
 
 enum criterion {
-	C_ALL,
-	C_USER,
+	C_ALL = CFG_MATCH_ALL,
+	C_USER = CFG_MATCH_OWN,
 	C_GROUP,
 	C_HOST,
 	C_ADDRESS,
@@ -22,16 +22,12 @@ enum criterion {
 	C_RDOMAIN
 };
 
-static const struct {
-	const char *name;
-	enum criterion id;
-	bool has_argument;
-	const char *attribute; /* its name in a -C specification */
-} criteria[] = {{"all", C_ALL, false, NULL}, {"user", C_USER, true, "user"},
-	{"group", C_GROUP, true, "user"}, {"host", C_HOST, true, "host"},
-	{"address", C_ADDRESS, true, "addr"}, {"localaddress", C_LOCALADDRESS, true, "laddr"},
-	{"localport", C_LOCALPORT, true, "lport"}, {"version", C_VERSION, true, NULL},
-	{"invalid-user", C_INVALIDUSER, false, NULL}, {"rdomain", C_RDOMAIN, true, NULL}};
+static const struct cfg_criterion criteria[] = {{"all", C_ALL, false, NULL},
+	{"user", C_USER, true, "user"}, {"group", C_GROUP, true, "user"},
+	{"host", C_HOST, true, "host"}, {"address", C_ADDRESS, true, "addr"},
+	{"localaddress", C_LOCALADDRESS, true, "laddr"}, {"localport", C_LOCALPORT, true, "lport"},
+	{"version", C_VERSION, true, NULL}, {"invalid-user", C_INVALIDUSER, false, NULL},
+	{"rdomain", C_RDOMAIN, true, NULL}};
 
 static bool is_known(const struct server_situation *s, enum criterion id)
 {
@@ -118,65 +114,36 @@ static err_t judge(struct cfg_walk *w, const struct cfg_line *line, enum criteri
 	return OK;
 }
 
-static err_t one_criterion(
-	struct cfg_walk *w, const struct cfg_line *line, size_t k, const char *argument, bool *yes)
+static err_t one_criterion(struct cfg_walk *w, const struct cfg_line *line,
+	const struct cfg_criterion *c, const char *argument, bool *yes)
 {
 	const struct server_situation *s = w->arg;
-	if (s != NULL && is_known(s, criteria[k].id))
-		return judge(w, line, criteria[k].id, argument, yes);
+	if (s != NULL && is_known(s, (enum criterion)c->id))
+		return judge(w, line, (enum criterion)c->id, argument, yes);
 	*yes = false;
-	if (criteria[k].id == C_ALL) {
+	if (c->id == C_ALL) {
 		*yes = true;
-	} else if (criteria[k].id == C_ADDRESS || criteria[k].id == C_LOCALADDRESS) {
+	} else if (c->id == C_ADDRESS || c->id == C_LOCALADDRESS) {
 		bool ignored;
 		TRY(address_matches(
 			w, line, argument, "192.0.2.1", &ignored)); /* the list itself is checked */
 	}
-	if (s != NULL && s->is_test && criteria[k].attribute != NULL) {
+	if (s != NULL && s->is_test && c->attribute != NULL) {
 		buf_printf(w->why,
 			"'Match %s' in configuration but '%s' not in connection test "
 			"specification.\n",
-			criteria[k].name, criteria[k].attribute);
+			c->name, c->attribute);
 		return E_CONFIG;
 	}
 	return OK;
 }
 
+static const struct cfg_matcher matcher = {criteria, ARRAY_N(criteria), one_criterion};
+
 static err_t block(
 	struct cfg_walk *w, const struct cfg_line *line, const struct cfg_words *words, bool *match)
 {
-	*match = true;
-	for (size_t i = 0; i < words->n; i++) {
-		const char *word = words->v[i];
-		bool negated = word[0] == '!', yes = false;
-		struct cslice name = cslice_str(word + negated);
-		const uint8_t *eq = name.n > 0 ? memchr(name.p, '=', name.n) : NULL;
-		const char *argument = eq != NULL ? (const char *)eq + 1 : NULL;
-		size_t k = 0;
-		if (eq != NULL)
-			name.n = (size_t)(eq - name.p);
-		while (k < ARRAY_N(criteria) && !ascii_eq_nocase(name, criteria[k].name))
-			k++;
-		if (k == ARRAY_N(criteria)) {
-			cfg_complain(w, line, "Unsupported Match attribute %s", word);
-			return E_CONFIG;
-		}
-		if (criteria[k].id == C_ALL && words->n > 1) {
-			cfg_complain(
-				w, line, "'all' cannot be combined with other Match attributes");
-			return E_CONFIG;
-		}
-		if (criteria[k].has_argument && argument == NULL) {
-			if (++i >= words->n) {
-				cfg_complain(w, line, "Missing Match criteria for %s", word);
-				return E_CONFIG;
-			}
-			argument = words->v[i];
-		}
-		TRY(one_criterion(w, line, k, argument, &yes));
-		*match = *match && yes != negated;
-	}
-	return OK;
+	return cfg_match(w, line, words, &matcher, match);
 }
 
 static err_t own_defaults(struct server_config *c)
