@@ -139,8 +139,8 @@ static void each_kind_of_damage_has_its_own_name(void **state)
 		   pub = help_file("rsa_2048.pub");
 	struct key *k = NULL;
 	struct cslice all = buf_bytes(&file);
-	const char *end = strstr((const char *)file.p, "-----END");
-	size_t end_at = (size_t)((const uint8_t *)end - file.p);
+	const uint8_t *end = memmem(all.p, all.n, "-----END", 8);
+	size_t end_at = (size_t)(end - all.p);
 
 	assert_err(key_read_private(&k, buf_bytes(&putty), cslice_str(""), NULL), E_KEY_PUTTY);
 	assert_err(key_read_private(&k, buf_bytes(&pub), cslice_str(""), NULL), E_KEY_PUBLIC);
