@@ -10,6 +10,7 @@
 #include "auth/au_client.h"
 #include "base/log.h"
 #include "base/secret.h"
+#include "transport/peer.h"
 
 #define METHODS_MAX  ((size_t)64 << 10)
 #define QUESTION_MAX ((size_t)256 << 10)
@@ -139,6 +140,17 @@ static err_t first_request(struct au_client *au)
 	return did ? OK : E_BUG;
 }
 
+/*
+ * libssh's server is still in its key exchange when a request comes in the packet train of our
+ * NEWKEYS, and then waits for it for ever: it gets the request after its SERVICE_ACCEPT.
+ */
+static const char needs_service_first[] = "libssh_*,libssh-*";
+
+static bool waits_for_service(const struct au_client *au)
+{
+	return au->env.no_pipeline || peer_is(tp_peer_version(au->env.tp), needs_service_first);
+}
+
 static err_t start(struct au_client *au)
 {
 	if (au->is_started)
@@ -146,7 +158,7 @@ static err_t start(struct au_client *au)
 	au->is_started = true;
 	TRY(tq_put(&au->out, TQ_OWN, service_request, .service = cslice_str(AU_SERVICE)));
 	au->service_wanted = true;
-	return au->env.no_pipeline ? OK : first_request(au);
+	return waits_for_service(au) ? OK : first_request(au);
 }
 
 err_t au_client_start(struct au_client *au)
@@ -167,7 +179,7 @@ static err_t take_service(struct au_client *au, struct cslice body)
 	TRY(rd_end(&r));
 	au->service_wanted = false;
 	log_debug1("SSH2_MSG_SERVICE_ACCEPT received");
-	return au->env.no_pipeline ? first_request(au) : OK;
+	return waits_for_service(au) ? first_request(au) : OK;
 }
 
 /* An answer to the outstanding request, or a fault. */

@@ -83,7 +83,7 @@ def test_many_short_commands(client, server):
 
 def test_two_thousand_lines_to_a_reader_that_leaves(client, server):
     command, _, _ = client.command(server)
-    child = subprocess.Popen([*command, "yes | head -n 500000"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    child = subprocess.Popen([*command, "yes | head -n 100000000"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.DEVNULL)
     assert child.stdout.readline() == b"y\n"
     child.stdout.close()

@@ -13,6 +13,7 @@
 
 #include "app/common/qos.h"
 #include "app/ssh/ssh.h"
+#include "transport/peer.h"
 
 #define WINDOW_FIRST   ((uint32_t)2 << 20)
 #define WINDOW_OPENSSH ((uint32_t)15 << 20) /* its input buffer collapses beyond 16 MiB */
@@ -22,13 +23,6 @@
 #define BODY_MAX       ((size_t)4 << 20)
 
 extern char **environ;
-
-static bool peer_is(const struct ssh *s, const char *software)
-{
-	struct cslice v = tp_peer_version(s->tp);
-	size_t n = strlen(software);
-	return v.n >= 8 + n && memcmp(v.p + 8, software, n) == 0; /* behind "SSH-2.0-" */
-}
 
 /* ---- what is asked of the server ----------------------------------------------------------------
  */
@@ -222,14 +216,15 @@ err_t session_start(struct ssh *s)
 {
 	struct cn_limits limits = {.window_first = WINDOW_FIRST,
 		.max_packet = PACKET_DATA,
-		.window_max = peer_is(s, "Bowline") ? WINDOW_OWN : WINDOW_OPENSSH};
+		.window_max =
+			peer_is(tp_peer_version(s->tp), "Bowline_*") ? WINDOW_OWN : WINDOW_OPENSSH};
 	TRY(cn_new(&s->cn, &(struct cn_env){.tp = s->tp, .limits = limits}));
 	session_alive_arm(s);
 	if (s->cfg.session_type != CFG_SESSION_NONE) {
 		TRY(cn_open(s->cn, "session", cslice_of(NULL, 0), &s->session.chan));
 		log_debug1("channel 0: new session [client-session]");
 	}
-	if (peer_is(s, "OpenSSH_") || peer_is(s, "Bowline_")) {
+	if (peer_is(tp_peer_version(s->tp), "OpenSSH_*,Bowline_*")) {
 		log_debug1("Requesting no-more-sessions@openssh.com");
 		TRY(cn_global(s->cn, "no-more-sessions@openssh.com", false, cslice_of(NULL, 0)));
 	}
