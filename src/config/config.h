@@ -75,6 +75,7 @@ struct cfg_origin {
 #define CFG_C_text      char *
 #define CFG_C_line      char *
 #define CFG_C_list      struct cfg_list
+#define CFG_C_ports     struct cfg_list
 #define CFG_C_alg       char * /* resolved comma-separated names, never NULL after eval */
 #define CFG_C_rekey     struct cfg_rekey
 #define CFG_C_escape    int /* character, -1 = none */

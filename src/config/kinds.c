@@ -256,6 +256,16 @@ static void list_done(void *field)
 
 const struct cfg_kind cfg_kind_list = {list_parse, list_print, list_done, false, true};
 
+/* The server's Port: one a line, checked here so that `sshd -t` tells. */
+static err_t ports_parse(struct cfg_parse *p, void *field)
+{
+	uint16_t port;
+	TRY(port_parse(p, &port));
+	return list_parse(p, field);
+}
+
+const struct cfg_kind cfg_kind_ports = {ports_parse, list_print, list_done, false, false};
+
 /* ---- algorithm lists ---- */
 static const char *const alg_complaints[ALG_KIND_N] = {[ALG_KEX] = "Bad SSH2 KexAlgorithms '%s'",
 	[ALG_HOSTKEY] = "Bad key types '%s'",

@@ -356,7 +356,8 @@ void cfg_print(const struct cfg_opt *opt, const void *fields, struct buf *out)
 	char keyword[64];
 	(void)snprintf(keyword, sizeof(keyword), "%s", opt->keyword);
 	ascii_lower(keyword);
-	if (opt->kind == &cfg_kind_list && (opt->flags & APPEND) != 0) {
+	bool is_list = opt->kind == &cfg_kind_list || opt->kind == &cfg_kind_ports;
+	if (is_list && (opt->flags & APPEND) != 0) {
 		for (size_t i = 0; i < list->n; i++)
 			buf_printf(out, "%s %s\n", keyword, list->v[i]);
 		return;

@@ -84,10 +84,20 @@ def zygotes(server):
     """{role: pid} of the two warm processes of a server."""
     found = {}
     for pid in children(server.process.pid):
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
         if b"-R" in words:
             found[words[words.index(b"-R") + 1].decode()] = pid
     return found
+
+
+def zygotes_first(server):
+    """The oldest of each role: numbers of processes grow."""
+    begun = sorted(children(server.process.pid), key=lambda p: int(
+        Path(f"/proc/{p}/stat").read_text().rsplit(")", 1)[1].split()[19]))
+    return begun[:2]
 
 
 def connect(server):
@@ -216,6 +226,34 @@ def test_zygotes_are_replaced_after_sixteen_forks(sshd, client):
     assert set(after) == {"net", "monitor"} and not set(before.values()) & set(after.values())
 
 
+def test_the_zygote_that_is_warm_takes_over(sshd, client):
+    """One after another: when the forks of one are used up, the next serves, and none is left over."""
+    server = sshd()
+    for _ in range(60):
+        assert client.run(server, "exit 3").status == 3
+        if len(children(server.process.pid)) == 4:
+            break
+    else:
+        raise AssertionError("no zygote was warmed ahead")
+    warm = set(children(server.process.pid)) - set(zygotes_first(server))
+    for _ in range(8):
+        assert client.run(server, "exit 3").status == 3
+    assert ground.wait_until(lambda: set(children(server.process.pid)) == warm, 5)
+
+
+def test_a_user_may_kill_his_own_session_only(sshd, client):
+    """`kill -9 $PPID` in a session ends that one; others that are logging in go on."""
+    server = sshd()
+    with connect(server) as other:
+        in_roles(server, "net")
+        before = zygotes(server)
+        result = client.run(server, "kill -9 $PPID; sleep 5")
+        assert result.status == 255
+        assert ground.wait_until(lambda: "ended by signal 9" in server.log(), 10)
+        assert until_closed(other, 1) is None
+    assert zygotes(server) == before and "has crashed" not in server.log()
+
+
 def test_every_connection_may_have_its_own_exec(sshd, client):
     server = sshd("ReexecPerConnection yes")
     assert ground.wait_until(lambda: zygotes(server) == {}, 5)
@@ -275,13 +313,22 @@ def test_exit_codes(world, ours):
     config.write_text("Nonsense yes\n")
     done = code("-t", "-f", str(config))
     assert done.returncode == 255 and b"line 1: Bad configuration option: Nonsense" in done.stderr
-    assert code("-t", "-f", str(config.parent / "missing")).returncode == 255
+    assert code("-t", "-f", str(config.parent / "missing")).returncode == 1
+    done = code("-t", "-f", str(config.parent))
+    assert done.returncode == 1 and done.stderr.decode().strip() == f"{config.parent}: Is a directory"
+    for port in ("0", "99999", "x", "-1"):
+        config.write_text(f"Port {port}\n")
+        done = code("-t", "-f", str(config))
+        assert done.returncode == 255 and b"line 1: Bad number" in done.stderr, port
     assert code("-t", "-z").returncode == 1
     assert code("-V").returncode == 0
     key = world.keys.path("ed25519", "host")
     key.chmod(0o600)
     config.write_text(f"HostKey {key}\n")
     assert code("-t", "-f", str(config)).returncode == 0
+    assert code("-t", "-f", "/dev/null", "-h", str(key)).returncode == 0
+    done = code("-t", "-f", "/dev/null", "-h", str(config.parent))
+    assert done.returncode == 1 and f'host key "{config.parent}": Is a directory' in done.stderr.decode()
     open_key = config.parent / "open"
     shutil.copy(key, open_key)
     open_key.chmod(0o644)

@@ -92,7 +92,9 @@ err_t conf_read(struct sshd_options *o)
 		return OK;
 	buf_init(&text, CONFIG_MAX + 1);
 	buf_init(&why, (size_t)1 << 20);
-	err_t e = file_read(o->config_file, CONFIG_MAX, &text);
+	err_t e = file_read_any(o->config_file, CONFIG_MAX, &text);
+	if (e != OK) /* no configuration at all: 1, as against 255 for a wrong one */
+		o->is_config_missing = true;
 	if (e != OK)
 		log_put(LOG_L_FATAL, "%s: %s", o->config_file,
 			errno != 0 ? strerror(errno) : err_text(e));

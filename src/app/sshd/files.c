@@ -42,7 +42,25 @@ err_t file_read_stat(const char *path, size_t most, struct buf *out, struct stat
 	err_t e = fstat(fd, st) != 0 ? E_IO : !S_ISREG(st->st_mode) ? E_FORMAT : OK;
 	if (e == OK)
 		e = read_all(fd, most, out);
+	int why = e == E_FORMAT && S_ISDIR(st->st_mode) ? EISDIR : errno;
 	(void)close(fd);
+	errno = why;
+	return e;
+}
+
+err_t file_read_any(const char *path, size_t most, struct buf *out)
+{
+	struct stat st;
+	errno = 0;
+	int fd = open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT || errno == ENOTDIR ? E_NOT_FOUND
+		       : errno == EACCES                   ? E_PERMISSION
+							   : E_IO;
+	err_t e = fstat(fd, &st) != 0 ? E_IO : read_all(fd, most, out);
+	int why = errno;
+	(void)close(fd);
+	errno = why;
 	return e;
 }
 

@@ -11,6 +11,8 @@
 /* A regular file, whole.  E_NOT_FOUND, E_PERMISSION, E_FORMAT (not a regular file), E_LIMIT, E_IO;
  * errno says more (or is 0). */
 MUST err_t file_read(const char *path, size_t most, struct buf *out);
+/* The same for what may be a pipe or a device as well; waits for a pipe's writer. */
+MUST err_t file_read_any(const char *path, size_t most, struct buf *out);
 /* The same, and what it is. */
 MUST err_t file_read_stat(const char *path, size_t most, struct buf *out, struct stat *st);
 

@@ -104,7 +104,8 @@ static void on_zygote(struct ev_io *io, unsigned happened)
 		l->failed_starts = 0;
 		return;
 	}
-	/* It has ended: by a crash of a child, or because it could not start. */
+	/* It has ended: its forks are used up and its children have gone, a child has crashed, or
+	 * it could not start.  The one that is warm already takes its place. */
 	log_put(LOG_L_VERBOSE, "%s zygote has ended", z->role);
 	if (!z->is_ready && ++l->failed_starts >= STARTS_MAX) {
 		log_put(LOG_L_FATAL, "%s processes cannot be started", z->role);
@@ -112,10 +113,12 @@ static void on_zygote(struct ev_io *io, unsigned happened)
 		return;
 	}
 	for (size_t i = 0; i < LINES; i++) {
-		if (l->now[i] == z)
-			l->now[i] = NULL;
 		if (l->next[i] == z)
 			l->next[i] = NULL;
+		if (l->now[i] == z) {
+			l->now[i] = l->next[i];
+			l->next[i] = NULL;
+		}
 	}
 	zygote_free(z);
 	if (!l->is_single)
@@ -384,6 +387,8 @@ static void listen_on(struct listener *l, const char *host, const char *port)
 	struct buf why;
 	uint32_t number = 0;
 	buf_init(&why, 8192);
+	if (strcmp(port, "ssh") == 0)
+		port = "22";
 	if (text_u32(cslice_str(port), &number) != OK || number == 0 || number > 65535)
 		log_put(LOG_L_ERROR, "bad port %s", port);
 	else if (os_listen(&(struct os_listen_at){host, (uint16_t)number,

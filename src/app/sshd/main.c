@@ -272,7 +272,7 @@ int main(int argc, char **argv)
 	open_log_file(&o);
 	start_log(&o);
 	drop_dumpable();
-	int code = conf_read(&o) == OK ? run(&o) : EXIT_FATAL;
+	int code = conf_read(&o) == OK ? run(&o) : o.is_config_missing ? 1 : EXIT_FATAL;
 	cfg_lines_free(o.lines);
 	return code;
 }

@@ -324,9 +324,15 @@ static void reap(struct monitor *m)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		if (pid != m->session)
 			continue;
-		/* A crash after login is the user's own; before it (inetd mode) the net process is
-		 * our child. */
-		mon_stop(m, WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_CRASH);
+		/* After login a user may kill or crash the session process at will: that is the
+		 * end of this connection and no sign of an attack on others. */
+		if (WIFSIGNALED(status))
+			log_put(LOG_L_ERROR,
+				"session of user %s from %s port %u ended by signal %d", m->name,
+				m->ends.remote, m->ends.remote_port, WTERMSIG(status));
+		mon_stop(m, WIFEXITED(status) && WEXITSTATUS(status) != EXIT_CRASH
+				    ? WEXITSTATUS(status)
+				    : EXIT_FATAL);
 	}
 }
 

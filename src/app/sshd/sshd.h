@@ -35,7 +35,7 @@ void srvlog_start(const struct srvlog *log);
 /* ---- the command line (options.c) ---- */
 struct sshd_options {
 	bool is_foreground, is_inetd, is_test, is_dump, is_dump_only, is_quiet, to_stderr,
-		is_reexec;
+		is_reexec, is_config_missing;
 	int debug;
 	const char *role; /* -R: what this process is, for processes run by ourselves */
 	const char *config_file, *log_file;
