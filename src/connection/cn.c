@@ -23,6 +23,7 @@
 #define WAITING_MAX      ((size_t)4 << 20) /* bytes of control messages that wait for room */
 #define CAP_FIRST        16
 
+#define REQUEST_MAX    ((uint32_t)256 << 10) /* packet_length, compat 6.4 */
 #define PEER_BOWLINE   "*Bowline*"
 #define PEER_EOW       "OpenSSH*,*Bowline*,!OpenSSH_2.*,!OpenSSH_3.*,!OpenSSH_4.*"
 #define PEER_AFTER_EOF "OpenSSH_2.*,OpenSSH_3.0*,OpenSSH_3.1*,Sun_SSH_1.0*"
@@ -47,8 +48,9 @@ static void limits_set(struct cn *cn, const struct cn_limits *l)
 	out->replies_pending = or_default(l->replies_pending, REPLIES_DEFAULT, UINT32_MAX);
 	out->window_total = l->window_total != 0 ? l->window_total : WINDOW_TOTAL;
 	cn->packet_out_max = is_bowline ? CN_PACKET_MAX : CN_PACKET;
-	if (out->max_packet > CN_PACKET)
-		tp_raise_max_packet(cn->tp, out->max_packet + 1024);
+	/* A request may be as long as OpenSSH takes it (a command, a banner): 256 KiB, whatever the
+	   limit for data is. */
+	tp_raise_max_packet(cn->tp, REQUEST_MAX);
 }
 
 err_t cn_new(struct cn **out, const struct cn_env *env)

@@ -81,7 +81,10 @@ err_t os_file_read(const char *path, struct buf *out, struct os_file *info)
 
 int os_file_probe(const char *path)
 {
-	return access(path, R_OK) == 0 ? 0 : errno;
+	struct stat st;
+	if (access(path, R_OK) != 0)
+		return errno;
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? EISDIR : 0;
 }
 
 static bool lacks_line_end(int fd)

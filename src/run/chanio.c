@@ -394,13 +394,13 @@ void chanio_stop(struct chanio *c)
 		restore_flags(c->in2, &c->in2_flags);
 }
 
-void chanio_end_input(struct chanio *c)
+bool chanio_end_input(struct chanio *c)
 {
 	ev_io_remove(c->ev, &c->in_io);
-	ev_io_remove(c->ev, &c->in2_io);
-	c->in_is_eof = c->in2_is_eof = true;
-	c->in_flags = c->in2_flags = -1; /* the numbers may be another's soon */
-	c->in = c->in2 = -1;
+	c->in_is_eof = true;
+	c->in_flags = -1; /* the number may be another's soon */
+	c->in = -1;
+	return c->in2_is_eof;
 }
 
 err_t chanio_event(struct chanio *c, struct cn_event *e)

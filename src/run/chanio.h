@@ -64,9 +64,9 @@ struct chanio {
 MUST err_t chanio_start(struct chanio *c);
 void chanio_stop(struct chanio *c);                            /* drops kept spans */
 MUST err_t chanio_event(struct chanio *c, struct cn_event *e); /* DATA, ROOM, EOF of this channel */
-/* The peer reads no more: `in` and in2 leave the loop, as at their end but without on_in_eof.  The
- * caller closes them. */
-void chanio_end_input(struct chanio *c);
+/* The peer reads no more of `in`: it leaves the loop, as at its end but without on_in_eof, and the
+ * caller closes it.  in2 goes on.  Says whether both have ended now. */
+bool chanio_end_input(struct chanio *c);
 /* Writes what is queued, as far as the descriptors take it.  E_LIMIT when memory is used up. */
 MUST err_t chanio_flush(struct chanio *c);
 bool chanio_is_drained(const struct chanio *c); /* nothing waits to be written locally */

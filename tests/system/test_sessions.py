@@ -90,6 +90,30 @@ def test_two_thousand_lines_to_a_reader_that_leaves(client, server):
     assert child.wait(20) != 0
 
 
+def test_a_command_may_use_stderr_when_stdout_has_gone(client, server):
+    """`ssh host command | head -1`: only writing to stdout ends the command, and its status comes back."""
+    command, _, _ = client.command(server)
+    child = subprocess.Popen([*command, "seq 1 1000000; sleep 0.3; echo end >&2; exit 3"], stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert child.stdout.readline() == b"1\n"
+    child.stdout.close()
+    assert child.wait(20) == 3
+
+
+@pytest.mark.parametrize("n", (34_000, 36_000, 120_000))
+def test_long_commands(client, server, n):
+    """Packets of 256 KiB are taken after login; RFC 4253's 35,000 are not enough for a script in an argument."""
+    result = client.run(server, f"echo {'x' * n} | wc -c")
+    assert (result.status, result.out) == (0, b"%d\n" % (n + 1)), str(result)
+
+
+def test_a_proxy_command_that_dies_at_once(client, server):
+    command, _, _ = client.command(server, ["ProxyCommand=exit 3"], debug=False)
+    for _ in range(10):
+        code, _, err = feed([*command, "true"], None, 20)
+        assert code == 255 and "kex_exchange_identification" in err, (code, err)
+
+
 # -- rekeying under load
 
 @pytest.mark.parametrize("where", ("client", "server"))

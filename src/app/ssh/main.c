@@ -164,7 +164,6 @@ static void on_signal(void *arg, int signo)
 static err_t catch_signals(struct ssh *s)
 {
 	static const int caught[] = {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGWINCH};
-	os_sigpipe_ignore();
 	return ev_signals(s->ev, caught, ARRAY_N(caught), on_signal, s);
 }
 
@@ -256,6 +255,7 @@ int main(int argc, char **argv)
 	struct ssh *s = &ssh;
 	s->fd_in = s->fd_out = s->agent.fd = -1;
 	open_standard();
+	os_sigpipe_ignore(); /* a proxy command may be dead before our first byte */
 	logsink_start(&s->log, LOG_L_INFO);
 	if (crypto_init() != OK) {
 		fprintf(stderr, "ssh: the cryptographic library cannot be used\r\n");

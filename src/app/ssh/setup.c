@@ -122,9 +122,10 @@ static err_t add_files(struct ssh *s, struct buf *why)
 		if (strcasecmp(named, "none") == 0)
 			return OK;
 		err_t e = add_file(s, named, false, true, why);
+		int error = e != OK ? os_file_probe(named) : 0;
 		if (e != OK && why->n == 0)
 			buf_printf(why, "Can't open user config file %s: %s\n", named,
-				strerror(os_file_probe(named)));
+				error != 0 ? strerror(error) : err_text(e));
 		return e;
 	}
 	struct buf path;

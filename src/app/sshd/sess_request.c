@@ -193,19 +193,19 @@ static bool on_signal(struct sess *s, struct cslice body)
 	return false;
 }
 
-/* eow@openssh.com: the peer reads no more; the program learns it from a closed pipe.  A terminal
- * stays. */
+/* eow@openssh.com: the peer reads no more of stdout; the program learns it from a closed pipe.  Its
+ * stderr goes on, and a terminal stays. */
 static bool on_eow(struct sess *s, struct cslice body)
 {
 	if (body.n != 0 || !s->has_io)
 		return false;
-	if (s->has_pty || s->is_out_done)
+	if (s->has_pty || s->is_out_done || s->io.in < 0)
 		return true;
-	int fds[] = {s->io.in, s->io.in2};
-	chanio_end_input(&s->io);
-	for (size_t i = 0; i < ARRAY_N(fds); i++)
-		if (fds[i] >= 0)
-			(void)close(fds[i]);
+	int fd = s->io.in;
+	bool is_all = chanio_end_input(&s->io);
+	(void)close(fd);
+	if (!is_all)
+		return true;
 	s->is_out_done = true;
 	cn_eof(s->server->cn, s->chan);
 	sess_check_end(s);
