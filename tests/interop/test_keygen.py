@@ -265,6 +265,7 @@ def test_damaged_files_say_what_is_wrong(tmp_path):
     (("-t", "rsa", "-b", "20000", "-f", "x"), 255, "Invalid RSA key length: maximum is 16384 bits"),
     (("-t", "ecdsa", "-b", "512", "-f", "x"), 255,
      "Invalid ECDSA key length: valid lengths are 256, 384 or 521 bits"),
+    (("-t", "rsa", "-b", "0", "-f", "x"), 255, "Bits has bad value 0 (too small)"),
     (("-t", "rsa", "-b", "5x12", "-f", "x"), 255, "Bits has bad value 5x12 (invalid)"),
     (("-E", "foo", "-l", "-f", "x"), 255, 'Invalid hash algorithm "foo"'),
     (("-a", "0", "-f", "x"), 255, "Invalid number: 0 (too small)"),

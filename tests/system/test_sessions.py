@@ -114,6 +114,30 @@ def test_a_proxy_command_that_dies_at_once(client, server):
         assert code == 255 and "kex_exchange_identification" in err, (code, err)
 
 
+def test_a_known_hosts_file_that_is_a_directory(client, server, tmp_path):
+    """It knows nothing and says so: with StrictHostKeyChecking=no that is no obstacle, with yes it is."""
+    for strict, status in (("no", 0), ("yes", 255)):
+        command, _, _ = client.command(server, [f"UserKnownHostsFile={tmp_path}", f"StrictHostKeyChecking={strict}"],
+                                       debug=False, hosts=False)
+        code, _, err = feed([*command, "true"], None, 20)
+        assert code == status and f"known hosts file {tmp_path} cannot be read: Is a directory" in err, (code, err)
+
+
+def test_a_key_file_that_never_comes_can_be_interrupted(client, server, tmp_path):
+    """Opening a FIFO waits for its writer; SIGTERM ends the waiting."""
+    os.mkfifo(tmp_path / "key")
+    command, _, _ = client.command(server, debug=False)
+    command[command.index("-i") + 1] = str(tmp_path / "key")
+    child = subprocess.Popen([*command, "true"], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(1)
+    assert child.poll() is None
+    child.terminate()
+    try:
+        assert child.wait(5) != 0
+    finally:
+        child.kill()
+
+
 # -- rekeying under load
 
 @pytest.mark.parametrize("where", ("client", "server"))

@@ -44,6 +44,8 @@ static int type_and_bits(const struct kg_options *o, enum key_type *type, uint32
 		return kg_say(KG_FATAL, "unknown key type %s", o->type);
 	if (o->bits != NULL && text_u32(cslice_str(o->bits), bits) != OK)
 		return kg_say(KG_FATAL, "Bits has bad value %s (invalid)", o->bits);
+	if (o->bits != NULL && *bits == 0)
+		return kg_say(KG_FATAL, "Bits has bad value %s (too small)", o->bits);
 	bool has_curve_name =
 		o->type != NULL && is_ecdsa(*type) && strlen(o->type) > strlen("ecdsa");
 	if (is_ecdsa(*type) && *bits != 0 && !has_curve_name) {

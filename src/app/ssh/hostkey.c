@@ -5,6 +5,7 @@
  * The verdict comes from key/known_hosts; here are the files, the question, and the words.  Every
  * way but the ones that return OK is a no.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -38,8 +39,13 @@ static err_t read_file(struct ssh *s, const char *value, bool is_user)
 		return E_MEM;
 	s->known_n++;
 	buf_init(&f->text, KNOWN_MAX);
-	err_t e = os_file_read(f->path, &f->text, NULL);
-	return e == E_NOT_FOUND || e == E_PERMISSION ? OK : e; /* what is not there knows nothing */
+	struct os_file info;
+	err_t e = os_file_read(f->path, &f->text, &info);
+	if (e == OK || e == E_NOT_FOUND || e == E_PERMISSION)
+		return OK; /* what is not there knows nothing */
+	ssh_say(LOG_L_ERROR, "known hosts file %s cannot be read: %s", f->path,
+		info.why != 0 ? strerror(info.why) : err_text(e));
+	return info.why == EISDIR ? OK : e;
 }
 
 /* Once a run: the order of the proposal and the verdict look at the same text. */

@@ -177,8 +177,8 @@ static err_t run(struct ssh *s)
 	s->pump.on_closed = on_closed;
 	TRY(ev_new(&s->ev));
 	TRY(connect_start(s));
-	TRY(catch_signals(s));
-	identities_load(s); /* while the server's first bytes are under way */
+	identities_load(s);    /* while the server's first bytes are under way */
+	TRY(catch_signals(s)); /* after the files: an open or read may wait, and ^C must end it */
 	return ev_run(s->ev);
 }
 
