@@ -561,6 +561,43 @@ def test_server_grants_no_window_for_what_its_program_has_not_read(peer, server)
     assert shut and int(out) == total
 
 
+def test_server_takes_2000_data_packets_before_the_answer_to_its_kexinit(world, ours):
+    """What was on the way when it asked for new keys is data like any other, however much it is."""
+    with Sshd(world, ours, ["RekeyLimit 64K"]).start() as server:
+        peer = logged_in(raw.connect(server.port), server)
+        theirs = peer.open_session()
+        peer.request(theirs, "exec", raw.string("wc -c"), want=False)
+        block, sent, asked = bytes([raw.DATA]) + raw.u32(theirs) + raw.string(b"x" * 500), 0, None
+        while not asked:
+            for _ in range(50):
+                peer.send(block)
+                sent += 1
+            peer.sock.settimeout(0.05)
+            try:
+                payload = peer.recv()
+            except TimeoutError:
+                continue
+            finally:
+                peer.sock.settimeout(20)
+            asked = payload if payload[0] == raw.KEXINIT else None
+        for _ in range(2000):
+            peer.send(block)
+            sent += 1
+        peer.rekey(asked)
+        peer.send(bytes([raw.EOF]) + raw.u32(theirs))
+        out = b""
+        while True:
+            payload = peer.expect(raw.DATA, raw.CLOSE, raw.KEXINIT, skip=(raw.EOF, raw.CHANNEL_REQUEST, *QUIET))
+            if payload[0] == raw.KEXINIT:
+                peer.rekey(payload)
+            elif payload[0] == raw.CLOSE:
+                break
+            else:
+                out += payload[9:]
+        peer.sock.close()
+    assert int(out) == sent * 500
+
+
 # -- time
 
 def test_the_login_timer_may_run_out_at_any_moment(world, ours):
