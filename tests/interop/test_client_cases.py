@@ -5,6 +5,7 @@ The peers are scripts (harness/rawserver.py).  A fault must end the client with 
 before the server gives up; where the server is only unusual, the session must go on and tell its status.
 """
 import re
+import socket
 import subprocess
 import time
 
@@ -401,6 +402,74 @@ def test_client_reads_on_when_its_reader_does(world, ours):
         assert child.wait(20) == 0 and not server.faults
     assert blocked and blocked[0] < 20 << 20, "the window never shut"
     assert len(got) == 24 << 20 and got.count(b"x") == len(got), f"{len(got)} bytes, {got.count(b'x')} right"
+
+
+def more_than_a_pipe(peer, theirs):
+    """Fills the window as far as it is granted, up to 4 MiB; the bytes sent."""
+    room, sent = peer.their_window, 0
+    peer.sock.settimeout(0.3)
+    try:
+        while sent < 4 << 20:
+            while room < 16384:
+                r = raw.Reader(peer.expect(raw.WINDOW_ADJUST, skip=(raw.EOF, raw.GLOBAL_REQUEST))[5:])
+                room += r.u32()
+            peer.send(data(theirs, b"x" * 16384))
+            sent += 16384
+            room -= 16384
+    except TimeoutError:
+        pass
+    peer.sock.settimeout(20)
+    assert sent > 1_500_000, "no more than a pipe holds"
+    return sent
+
+
+@pytest.mark.parametrize("end", ("close", "disconnect", "cut"))
+def test_what_has_arrived_outlives_the_connection(world, ours, end):
+    """A server that hangs up as soon as it is done, and a reader that is slow: every byte still comes out."""
+    gone, sent = [], []
+
+    def script(peer):
+        theirs = session(peer)
+        sent.append(more_than_a_pipe(peer, theirs))
+        if end != "cut":
+            peer.finish(theirs, 5)
+        if end == "disconnect":
+            peer.send(bytes([raw.DISCONNECT]) + raw.u32(11) + raw.string("bye") + raw.string(""))
+        peer.sock.shutdown(socket.SHUT_WR)      # not close: what it still sends would reset the connection
+        gone.append(True)
+        peer.expect_closed()
+    with RawServer(world, script) as server:
+        command, _, _ = Ssh(world, ours).command(server)
+        child = subprocess.Popen([*command, "x"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.DEVNULL)
+        assert wait_until(lambda: gone, 10)
+        time.sleep(0.5)
+        got = child.stdout.read()
+        status = child.wait(20)
+        assert not server.faults
+    assert len(got) == sent[0] and status == (255 if end == "cut" else 5)
+
+
+def test_a_client_that_only_writes_what_is_left_obeys_signals(world, ours):
+    gone = []
+
+    def script(peer):
+        theirs = session(peer)
+        more_than_a_pipe(peer, theirs)
+        peer.finish(theirs, 5)
+        peer.sock.shutdown(socket.SHUT_WR)
+        gone.append(True)
+        peer.expect_closed()
+    with RawServer(world, script) as server:
+        command, _, _ = Ssh(world, ours).command(server)
+        child = subprocess.Popen([*command, "x"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.DEVNULL)
+        assert wait_until(lambda: gone, 10)
+        time.sleep(0.3)
+        assert child.poll() is None, "it did not wait for its reader"
+        child.terminate()
+        assert child.wait(5) == 255
+        child.stdout.close()
 
 
 @pytest.mark.parametrize("how", ("pipe", "file", "late"))

@@ -110,7 +110,7 @@ static err_t on_tp_event(void *arg, struct tp_event *e)
 		log_debug1("Remote: %.*s", (int)num_min(e->body.n, 1024), (const char *)e->body.p);
 		return OK;
 	case TP_EV_CLOSED:
-		session_stop(s);
+		tty_raw_leave(&s->session.raw);
 		say_disconnect(s, e);
 		return OK;
 	default:
@@ -131,19 +131,33 @@ static err_t before_send(void *arg)
 	return s->cn != NULL ? session_poll(s) : OK;
 }
 
-static void on_closed(void *arg, err_t why)
+/* Nothing is left, neither of the connection nor of what it brought. */
+static void on_drained(void *arg)
 {
 	struct ssh *s = arg;
+	if (!s->is_done && s->session.is_closed) {
+		session_end(s);
+		return;
+	}
 	session_stop(s);
 	if (!s->is_done) {
 		s->exit_status = SSH_EXIT_ERROR;
-		bool ended = s->session.has_status && (why == E_CLOSED || why == E_DISCONNECTED);
-		connect_say_end(s, why);
+		bool ended =
+			s->session.has_status && (s->why == E_CLOSED || s->why == E_DISCONNECTED);
+		connect_say_end(s, s->why);
 		if (ended)
 			s->exit_status = (int)(s->session.status & 0xff);
 	}
 	s->is_done = true;
 	ev_stop(s->ev);
+}
+
+static void on_closed(void *arg, err_t why)
+{
+	struct ssh *s = arg;
+	s->why = why;
+	if (s->is_done || !session_drain(s, on_drained))
+		on_drained(s);
 }
 
 /* ---- signals ------------------------------------------------------------------------------------

@@ -256,6 +256,19 @@ void session_stop(struct ssh *s)
 	tty_raw_leave(&s->session.raw);
 }
 
+bool session_drain(struct ssh *s, void (*done)(void *arg))
+{
+	struct session *x = &s->session;
+	struct cn_event eof = {.type = CN_EV_EOF, .chan = x->chan};
+	tty_raw_leave(&x->raw);
+	if (!x->has_started || x->io.is_stopped || chanio_is_drained(&x->io))
+		return false;
+	ev_timer_stop(s->ev, &s->alive_timer);
+	ev_io_remove(s->ev, &x->io.in_io); /* nobody reads what we would send */
+	x->io.on_drained = done;
+	return chanio_event(&x->io, &eof) == OK;
+}
+
 /* ---- what the server says -----------------------------------------------------------------------
  */
 static void on_exit_signal(const struct session *x, struct cslice body)
@@ -375,7 +388,7 @@ void session_say_closed(const struct ssh *s)
 		ssh_say(LOG_L_INFO, "Connection to %s closed.", s->host);
 }
 
-static void end(struct ssh *s)
+void session_end(struct ssh *s)
 {
 	struct session *x = &s->session;
 	int status = x->has_status ? (int)(x->status & 0xff) : SSH_EXIT_ERROR;
@@ -407,7 +420,7 @@ err_t session_poll(struct ssh *s)
 	if (x->has_started) {
 		TRY(chanio_flush(&x->io));
 		if (x->is_closed && chanio_is_drained(&x->io)) {
-			end(s);
+			session_end(s);
 			return OK;
 		}
 	}

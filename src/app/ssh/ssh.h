@@ -118,6 +118,7 @@ struct ssh {
 	uint32_t alive_missed;
 
 	bool is_done;
+	err_t why; /* of the connection's end */
 	int killed_by;
 	int exit_status;
 };
@@ -186,6 +187,10 @@ MUST err_t session_poll(struct ssh *s);   /* once a turn, before writing */
 void session_resize(struct ssh *s);
 void session_say_closed(const struct ssh *s); /* the line that ends a session with a terminal */
 void session_stop(struct ssh *s);             /* terminal back, descriptors back */
+void session_end(struct ssh *s);              /* in order, with the status of the command */
+/* The connection is over, what has arrived is the user's: true when a slow reader has not taken all
+ * of it yet; then `done` follows. */
+bool session_drain(struct ssh *s, void (*done)(void *arg));
 void session_alive_arm(struct ssh *s);
 
 /* escape.c: a filter for chanio. */
