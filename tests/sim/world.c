@@ -2,8 +2,8 @@
 /*
  * world - the world: two ends, two links, one clock; and the list of seeds
  *
- *     sim                   the kept seeds (seeds.txt), then SEEDS more
- *     sim FIRST [COUNT]     those
+ *     sim_ends                 the kept seeds (seeds.txt), then SEEDS more
+ *     sim_ends FIRST [COUNT]   those
  *
  * Each seed runs twice, the second time with the transports frozen and thawed at every chance.  All
  * must hold again; and where the plan sends packet by packet, the bytes on both wires and what the
