@@ -143,6 +143,7 @@ void auth_answer(struct auth *a, err_t verdict, struct cslice data)
 	if (!a->is_asked)
 		return;
 	a->is_asked = false;
+	touch_all(&a->ask); /* a question stays as it is until it is answered */
 	if (a->server != NULL)
 		answer_server(a, verdict, data);
 	else

@@ -42,6 +42,7 @@ static err_t hand_over(struct stage *s)
 		PROMISE(tp_thaw(&next, &s->env, buf_bytes(&a), s->now_us) == OK);
 		PROMISE(tp_freeze(next, &b) == OK);
 		PROMISE(cslice_eq(buf_bytes(&a), buf_bytes(&b)));
+		stage_open_lent(s);
 		tp_free(s->tp);
 		s->tp = next;
 	}

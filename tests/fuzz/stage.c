@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* stage - one transport engine with a world around it, whose promises are checked at every step */
+#include <sanitizer/asan_interface.h>
+
 #include "crypto/crypto.h"
 #include "stage.h"
 
@@ -75,8 +77,31 @@ void stage_keyed(struct stage *s, enum tp_role role, unsigned int suite)
 	s->has_version = s->is_negotiated = s->is_keyed = true;
 }
 
+void stage_open_lent(struct stage *s)
+{
+	if (s->closed.n > 0)
+		ASAN_UNPOISON_MEMORY_REGION(s->closed.p, s->closed.n);
+	s->closed = s->lent = (struct span){NULL, NULL, 0};
+}
+
+/* What an event lent is over with the next poll: from then on nobody may look at it, until the
+ * engine receives into that place again.  A span that somebody keeps, or inflated bytes, are left
+ * alone. */
+static void close_lent(struct stage *s)
+{
+	struct span lent = s->lent;
+	if (lent.c == NULL)
+		return;
+	stage_open_lent(s);
+	if (lent.n == 0 || lent.c->refs > 2 || s->tp->in_way.z_on)
+		return;
+	ASAN_POISON_MEMORY_REGION(lent.p, lent.n);
+	s->closed = lent;
+}
+
 void stage_done(struct stage *s)
 {
+	stage_open_lent(s);
 	tp_free(s->tp);
 	tp_way_done(&s->seal);
 	compress_free(s->seal_z);
@@ -250,6 +275,7 @@ static bool poll_one(struct stage *s)
 	struct tp_event ev;
 	if (s->busy != NULL && s->busy(s))
 		return false;
+	close_lent(s);
 	err_t before = tp_error(s->tp), e = tp_poll(s->tp, &ev);
 	PROMISE(before == OK || e == before);
 	PROMISE(pool.used <= STAGE_CHUNKS * CHUNK_SIZE);
@@ -261,6 +287,7 @@ static bool poll_one(struct stage *s)
 	if (ev.type == TP_EV_NONE)
 		return false;
 	check_event(s, &ev);
+	s->lent = ev.body;
 	if (ev.ask != 0) {
 		s->ask = ev;
 		s->is_asked = true;
@@ -291,9 +318,11 @@ void stage_pump(struct stage *s)
 void stage_feed(struct stage *s, struct cslice bytes)
 {
 	while (bytes.n > 0) {
+		stage_open_lent(s);
 		struct slice room = tp_space(s->tp);
 		if (room.n == 0) {
 			stage_pump(s);
+			stage_open_lent(s);
 			room = tp_space(s->tp);
 		}
 		size_t n = num_min(room.n, bytes.n);
@@ -310,6 +339,7 @@ void stage_feed(struct stage *s, struct cslice bytes)
 
 void stage_tick(struct stage *s, uint64_t us)
 {
+	stage_open_lent(s);
 	s->now_us += us;
 	err_t before = tp_error(s->tp), e = tp_tick(s->tp, s->now_us);
 	PROMISE(e == tp_error(s->tp) && (before == OK || e == before));

@@ -41,7 +41,8 @@ struct stage {
 	bool is_honest; /* a server's signatures are real: slow */
 	bool is_asked;
 	struct tp_event ask;
-	err_t verdict; /* for questions that are answered at once */
+	err_t verdict;            /* for questions that are answered at once */
+	struct span lent, closed; /* by the last event; closed: poisoned, to be read by nobody */
 	/* what has been seen */
 	err_t err;
 	bool has_version, is_negotiated, is_keyed, is_closed, is_refused;
@@ -61,6 +62,8 @@ void stage_init(struct stage *s, enum tp_role role);
 void stage_fresh(struct stage *s, enum tp_role role);
 void stage_keyed(struct stage *s, enum tp_role role, unsigned int suite);
 void stage_done(struct stage *s);
+/* Before the engine is used in a way that stage.c does not do. */
+void stage_open_lent(struct stage *s);
 
 /* Polls, answers, settles and drains until nothing moves. */
 void stage_pump(struct stage *s);
