@@ -16,7 +16,7 @@
 
 #define STEPS_MAX  2000000u
 #define SILENCE_US 120000000u
-#define SEEDS      150u
+#define SEEDS      100u
 
 const char *sim_fault;
 
