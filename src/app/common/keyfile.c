@@ -267,8 +267,35 @@ void keyfile_drop(struct keyfile_staged *s)
 	errno = saved;
 }
 
+/* /dev/stdout, a pipe, a device: what stands there is written into, never taken the place of. */
+static bool is_special(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+static err_t write_special(const char *path, struct cslice bytes)
+{
+	int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return E_IO;
+	err_t e = write_all(fd, bytes);
+	int saved = errno;
+	if (close(fd) < 0 && e == OK) {
+		saved = errno;
+		e = E_IO;
+	}
+	errno = saved;
+	return e;
+}
+
 err_t keyfile_stage(struct keyfile_staged *s, const char *path, struct cslice bytes, uint32_t mode)
 {
+	if (is_special(path)) {
+		TRY(write_special(path, bytes));
+		*s = (struct keyfile_staged){NULL, NULL}; /* nothing is left to be committed */
+		return OK;
+	}
 	struct keyfile_staged made = {.target = realpath(path, NULL)};
 	if (made.target == NULL && errno == ENOENT)
 		made.target = strdup(path);

@@ -2,6 +2,7 @@
 /* What the programs add to the key layer: local time, and key files on disk. */
 #include "help.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -160,6 +161,38 @@ static void a_dropped_file_leaves_nothing_a_committed_one_everything(void **stat
 	(void)unlink(path);
 }
 
+/* `ssh-keygen -f /dev/stdout`: a link to an open pipe, which no path leads to. */
+static void what_is_no_file_is_written_into_and_stays(void **state)
+{
+	(void)state;
+	char link[64], target[64], got[16];
+	int fds[2];
+	struct stat st;
+	private_copy("ed25519", link); /* a name of our own */
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(pipe(fds), 0);
+	(void)snprintf(target, sizeof(target), "/proc/self/fd/%d", fds[1]);
+	assert_int_equal(symlink(target, link), 0);
+	assert_ok(keyfile_replace(link, cslice_str("secret"), 0600));
+	assert_int_equal(lstat(link, &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_int_equal(read(fds[0], got, sizeof(got)), 6);
+	assert_memory_equal(got, "secret", 6);
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+	(void)unlink(link);
+
+	assert_int_equal(mkfifo(link, 0600), 0);
+	fds[0] = open(link, O_RDONLY | O_NONBLOCK);
+	assert_true(fds[0] >= 0);
+	assert_ok(keyfile_replace(link, cslice_str("secret"), 0600));
+	assert_int_equal(lstat(link, &st), 0);
+	assert_true(S_ISFIFO(st.st_mode));
+	assert_int_equal(read(fds[0], got, sizeof(got)), 6);
+	(void)close(fds[0]);
+	(void)unlink(link);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,6 +201,7 @@ int main(void)
 		cmocka_unit_test(a_file_open_to_others_is_refused_before_any_question),
 		cmocka_unit_test(absent_files_and_directories_have_the_words_of_the_system),
 		cmocka_unit_test(a_dropped_file_leaves_nothing_a_committed_one_everything),
+		cmocka_unit_test(what_is_no_file_is_written_into_and_stays),
 	};
 	return cmocka_run_group_tests(tests, help_init, NULL);
 }
