@@ -268,7 +268,8 @@ int main(int argc, char **argv)
 	sane_stdio();
 	options_parse(&o, argc, argv);
 	if (o.is_reexec)
-		return zygote_main(o.role != NULL ? o.role : "");
+		/* no exit handlers: behind the sandbox they may not do what they want */
+		_exit(zygote_main(o.role != NULL ? o.role : ""));
 	open_log_file(&o);
 	start_log(&o);
 	drop_dumpable();
