@@ -10,6 +10,15 @@
 
 #include "crypto/libcrypto/lib.h"
 
+/* clang-format off */
+static const EVP_CIPHER *(*const pem_ciphers[])(void) = {
+	EVP_aes_128_cbc, EVP_aes_192_cbc, EVP_aes_256_cbc, EVP_des_ede3_cbc,
+#ifndef OPENSSL_NO_CAMELLIA
+	EVP_camellia_128_cbc, EVP_camellia_192_cbc, EVP_camellia_256_cbc,
+#endif
+};
+/* clang-format on */
+
 struct asked {
 	struct cslice passphrase;
 	bool was;
@@ -37,9 +46,20 @@ static err_t take_ed25519(struct pem_key *out, EVP_PKEY *k)
 	return done ? OK : lib_fail(E_KEY_FORMAT);
 }
 
+/* What the DEK-Info line of a PEM file may name is looked up in a table that the library does not
+ * fill by itself here (lib.c).  Adding a name twice changes nothing. */
+static err_t add_pem_ciphers(void)
+{
+	for (size_t i = 0; i < ARRAY_N(pem_ciphers); i++)
+		if (EVP_add_cipher(pem_ciphers[i]()) != 1)
+			return lib_fail(E_MEM);
+	return OK;
+}
+
 err_t pem_private_read(struct pem_key *out, struct cslice text, struct cslice passphrase)
 {
 	struct asked asked = {passphrase, false};
+	TRY(add_pem_ciphers());
 	BIO *in = text.n <= INT32_MAX ? BIO_new_mem_buf(text.p, (int)text.n) : NULL;
 	if (in == NULL)
 		return lib_fail(text.n <= INT32_MAX ? E_MEM : E_KEY_FORMAT);

@@ -62,6 +62,46 @@ static const char rsa_aes_pem[] =
 	"n+9NgVWapP+spmjffhJn7H51yAezjiSFloiS7Lz/9Js=\n"
 	"-----END RSA PRIVATE KEY-----\n";
 
+static const char rsa_aes256_pem[] =
+	"-----BEGIN RSA PRIVATE KEY-----\n"
+	"Proc-Type: 4,ENCRYPTED\n"
+	"DEK-Info: AES-256-CBC,6A65D4BD5E74C2D402BBF79214CAE658\n"
+	"\n"
+	"an/qdl/RN8dz7+j/we/79GKxkokQMcp+efdsyRKk7JTitAijRLw6ZjfqVlQmdtwN\n"
+	"XfzFUd57pLArlEhHJmQpuETzPw1iMWnYl1VsCDS03wuiDpK+R7WZEo4afWlkZfjl\n"
+	"LndwkCk2T+nMk25rPpIVIlo2oM112rY/hh+E77Wb49BZ+93bk7MLkzpVKUqZs4NF\n"
+	"+p+p0WNpCnbe81m6bxJBXSduezut9NvWHPhmf07o/sbUsmHWSQL0abea831roX88\n"
+	"0RzhFXlQNMqYAWBcaTgFPx9oRCE4/nnOnCqJx/MmZKKQfwGDA9iL5rCA/ueCeTnJ\n"
+	"Jp0ds/qSofX0FuvxjoBqw3FMAOdohRzQ0ui15omNnED1ROvBPw6YXrOubVW7JFdJ\n"
+	"S95Ie+UaPeTIZzMrPw8KqRL9yEQFbKsusukcaKCIZekZaN3Qnd6uDdF+VtQ4+oRO\n"
+	"n6FFKsZbeoHqjT+XA9atC3A041Ce1hE3XWCJ9kn1O88f9YIBaB0qLHwDLzoRxmwu\n"
+	"dFzOy/7bBb+NquIuWgvwcvpoj+uDV/KvO7Cd7Rpyza6B7MJcCULieeeymdfHLmTQ\n"
+	"rEDOipOubk83rHYojk8tseMER5PY3ZVBOUsJdXuz4FSewm3fN/Dem9sj+g3hXdno\n"
+	"VQ2dSOVoxzAxKjjVfbZmBwMngDUHH0icsMUHfDtccbB/W0udmJnc83fEEHUppqXO\n"
+	"NEbYnxGPeYhwUp/w1Iu76waeQH1ujLtTUGr+ZD9nOy0onl7nS3u+qkq/uLWNREah\n"
+	"dfHxnT7VGazwjZ8UENuRWQIgP9U5/0hRuNQiiMfHu4s=\n"
+	"-----END RSA PRIVATE KEY-----\n";
+
+static const char rsa_camellia_pem[] =
+	"-----BEGIN RSA PRIVATE KEY-----\n"
+	"Proc-Type: 4,ENCRYPTED\n"
+	"DEK-Info: CAMELLIA-256-CBC,D334261284F6A796B00428E088BC44B3\n"
+	"\n"
+	"OjvRAxMcGuDhUGRJqij2CQTPpPozWQi620iCRh2Nu/BpuUuzznetXLBfKYsAmoTC\n"
+	"xiJDxU1xgHhQqwwV9bljLcoEzlpsztoqIcxAa1kjKnVOlaxkmYTFeCLv7Pjm+Veh\n"
+	"IbsfwrH1dopQDlAC9znTu05N5UpQf8HAEJHQU/uTqJdywh7OdcyMFGsY+Fp88RqW\n"
+	"bl2X6A+P4TZ/iXbXIFKOBdYTZ/F0BO6NmKmnXVLByQFlyHXjQd+c/QcsM7+kYZzf\n"
+	"BksxSGbL67/K/dvXuKjlfRTSDiAiBOF9kNzK1vWKjeF11s7vlbvQYAij60RJ53fH\n"
+	"COBrnqWi+u70Yssdj+6iHfYpkcG0DkxAZuoLkGq7aIevBIj6Ff1llRS+GDHYmkgE\n"
+	"x/u1aXOTZXLIdwGhLTdwoSk1DPjOxK4cDhqf3Cm2O16EykUXAqhb5NBEmkJ3ryBQ\n"
+	"/zc+Cu1oFHFcMV5lDnhLhm2wtNF8m6BbCETeL+X3Xou1uItArn7qSXJ08xe+0I3D\n"
+	"PtGkpQUctYS73mPWG2/1J9KaE49kybEobubEpa29/lf6tKAqMZr1oE4Y7JPDURpu\n"
+	"OShwbISUA4AFsa/kya+FTrQ0im483Q5ZH3x1Zigyxvv3WnO8tNwYBEZZQT8fbYDQ\n"
+	"fGniETa1MEVIU1QCmpTfhODXJBUukt9Zz6jk6A/QjpOXMjEFdkE6p3xNY6S6rY87\n"
+	"nBMNpdN+CrcYCQ0AJzeO1XChGDG6goj28lX3ULpR5BYv9PVElaIPUAkN555DKJi7\n"
+	"SogGy56FNhjj6c58YEybE3wso4Ob3ncL173sg6uWZ1Q=\n"
+	"-----END RSA PRIVATE KEY-----\n";
+
 static const char rsa_p8_pem[] =
 	"-----BEGIN ENCRYPTED PRIVATE KEY-----\n"
 	"MIIC3TBXBgkqhkiG9w0BBQ0wSjApBgkqhkiG9w0BBQwwHAQIXyPl2S+k9YACAggA\n"
@@ -80,6 +120,45 @@ static const char rsa_p8_pem[] =
 	"bHh04N/KWAqRNu31EDc8iP1AVZsRCw5UIyPiAvSJjVgkq0DgaZQI/5RPK1p71sJI\n"
 	"8FE3q7ka5fsnA/mP7WHwrHE6nuPZkTDvVSE8k34jatVphpVvcHvbc5/9n4HVjBhK\n"
 	"JOk18SSkF1UUhtYHeClfpNQ=\n"
+	"-----END ENCRYPTED PRIVATE KEY-----\n";
+
+static const char rsa_p8_des3_pem[] =
+	"-----BEGIN ENCRYPTED PRIVATE KEY-----\n"
+	"MIIC1DBOBgkqhkiG9w0BBQ0wQTApBgkqhkiG9w0BBQwwHAQITib5LfP4q3wCAggA\n"
+	"MAwGCCqGSIb3DQIJBQAwFAYIKoZIhvcNAwcECG9lZ5hj7eltBIICgGspXGNkoucR\n"
+	"6v4NxpwA9u6u0Qg6rpKkzQ8TS9Kp5W1m+bHjDpGDC0MiQ46rI2SFyFZLux/Q1PdQ\n"
+	"f5nQxxyZvSfIm14v/maoQsgQ0M9Nxp8d62e5hMxJogXJqtc3vN+u5iLWrElwQHI8\n"
+	"NPZXRHVZHELXMVut3rUi73/s8Ml0/Nb3F+4dOJxi7usxNsx1NHBXD8evIFEuXc1M\n"
+	"U8jRDVArhxpxZc7OhYhCh/sptlXHOxM+T685YwrgTFINwVHu4AKbuRi84fPopaya\n"
+	"Gb4w8KgRkj7rbHGjQXLasuBf/BKbi0IhZBp3TmEsQeasR7pmsUcwnx+xM0qyZaN1\n"
+	"0LLq24faO0UTNhSG1SYixe1h2UuLk4KmQeO7ijJ8JLdZ1y1MhsbrbNIaX8ExiDI2\n"
+	"1vjUBNatw2anWVvPToDs/9DLDAG+MxscRw0239JT/vfVIMEEYMyo/l8wrNYx8n+y\n"
+	"j9A0JEo48HXkFo/WYvOFZptm+vikM5BhnIbT11bmOyM50bTKPML6URs6MFWAbFPe\n"
+	"5a1W0S6EU15mGO17lYb85q0iLkcZKsgcGzR0QEL9Vq6af13kKFrFUa8Eyu+adbqH\n"
+	"sLiKl6wIBQx+skcrgz5+ykL/SvEoB5PQhlx3IRciuaEuvRy9mbIR8IfnTA/CLvyi\n"
+	"woDD03dV8pBjUncMrtL0jdMG1Pakpfyg9C4gGHMGt9KoI7haA9ZjkavVe73diG2g\n"
+	"G6TCbqJKpB8HfiupG8DciQWrJpVPkzX1V6lCvpt0LkKRiiNVKi7+YCCEcuMAjk8z\n"
+	"uGXPEXeGbv7hH87q5SeWscYhu+huTgyS5vtUEKTTCoc2rV+UB/URJzA8qHbHQiN7\n"
+	"fquIciT7zq0=\n"
+	"-----END ENCRYPTED PRIVATE KEY-----\n";
+
+static const char rsa_p8_v1_pem[] =
+	"-----BEGIN ENCRYPTED PRIVATE KEY-----\n"
+	"MIICojAcBgoqhkiG9w0BDAEDMA4ECJbQY8n1/K7vAgIIAASCAoDc5EqMHBxLnyr1\n"
+	"dLMNpgLnXPJWYkiP0Yi6njRrDFZhDErwRnk+byQGGTeLlGfg3aO64pVUyp08It2f\n"
+	"1yvVWJ9BubHgZ2/ZwV3PqyzskoyrPKTUXyy2p7j7DIuSCAyB4M5oUoAmCbX8Bhe6\n"
+	"6nXJT1TUmJ0c20+0/VOD1Bl1+ijhKzS8qgX3/VYxZTkOpduIZ4UvldrURRAf8heZ\n"
+	"3JMpGzpW26XlPBXznFGbunCjt/5eoHFhUXrQpuffxEmgTySfM2KRcsqR2I6C7dsM\n"
+	"HPGY0e21monGes91ibUp7Oj/MNrD0RsxljZtZj9bcSO/mlfWwQO+9QLJPwzRofDX\n"
+	"FuXjShalhcn+oKn+1uWqG2bCr/jLnksEuRZxgKQVZXsjdqBXbhsqZ/6cgd88QDKK\n"
+	"7DSbvfs15AvIxeMQy7R8D/F19vsLMEid5OlQazg8zT7Ezg+XTOlF5tS1j6NkF9yV\n"
+	"+AYzAKVfTmIu9HQE+wTN5sCcnj2DwIbkYeEQg7OP84vK0I2aMkKvj9L8iWc9Ys9b\n"
+	"YRQGeNwCd7yivvsZCbXa3+TsLkdNfjVGy5VpvwGBLNd0PhzWv0MRhFOdrpSAef7P\n"
+	"9nhvjItf1fAmw9dVjaBT3TU56ArwkNWuMqWcleDzI8mQqzOdJfR2L8v/FCp5KZac\n"
+	"gbEdoydgmEQrZaMkjV+iupEiOw5sc4ObpnGAtof03arcxgFhhuk2Fk0e4cmNQbQx\n"
+	"aPH7U5pG6LCy592iq14rsOCH8lDkQEIsLnK/AKCz/x9zgZaVtOWgFOoLGRjFlzmO\n"
+	"tCLVPCfNn5kAvo2Tzk1uu4twbgALScXBMGzyWBvrEjEVEzsbJe/bExyGg/VE+vzV\n"
+	"GaEVWAat\n"
 	"-----END ENCRYPTED PRIVATE KEY-----\n";
 
 static const char ec_pem[] =
@@ -141,6 +220,10 @@ static const struct pem_case cases[] = {
 	{"PKCS #1 by 3DES, none",          rsa_des3_pem, "",      NONE, E_PASSPHRASE},
 	{"PKCS #1 by AES",                 rsa_aes_pem,  "right", RSA,  OK},
 	{"PKCS #1 by AES, wrong",          rsa_aes_pem,  "righT", NONE, E_PASSPHRASE},
+	{"PKCS #1 by AES-256",             rsa_aes256_pem, "right", RSA, OK},
+	{"PKCS #1 by Camellia",            rsa_camellia_pem, "right", RSA, OK},
+	{"PKCS #8 encrypted, 3DES",        rsa_p8_des3_pem, "right", RSA, OK},
+	{"PKCS #8 encrypted, version 1",   rsa_p8_v1_pem, "right", RSA,  OK},
 	{"PKCS #8 encrypted",              rsa_p8_pem,   "right", RSA,  OK},
 	{"PKCS #8 encrypted, wrong",       rsa_p8_pem,   "wrong", NONE, E_PASSPHRASE},
 	{"PKCS #8 encrypted, none",        rsa_p8_pem,   "",      NONE, E_PASSPHRASE},
