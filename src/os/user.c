@@ -97,6 +97,15 @@ void user_done(struct os_user *u)
 	*u = (struct os_user){.expiry = USER_EXPIRED};
 }
 
+void user_forget_hash(struct os_user *u)
+{
+	size_t n = u->hash != NULL ? strlen(u->hash) : 0;
+	if (n == 0)
+		return;
+	wipe(u->hash, n);
+	u->hash[0] = '*';
+}
+
 err_t user_group_names(const struct os_user *u, struct buf *out)
 {
 	for (size_t i = 0; i < u->groups_n; i++) {

@@ -23,6 +23,8 @@ struct os_user {
 MUST err_t user_find(const char *name, struct os_user *out);
 MUST err_t user_find_uid(uint32_t uid, struct os_user *out);
 void user_done(struct os_user *u);
+/* The hash becomes one that no password fits. */
+void user_forget_hash(struct os_user *u);
 
 /* Names of the user's groups, comma separated (Match Group). */
 MUST err_t user_group_names(const struct os_user *u, struct buf *out);

@@ -107,17 +107,20 @@ class Ssh:
             command = [*server.link.prefix("client"), *command]
         return [*command, *(["-tt"] if pty else []), server.host], log, folder
 
+    def environment(self, server, auth, folder):
+        """What the command of the same `auth` needs beyond os.environ."""
+        if auth != "password":
+            return {}
+        ask = folder / "askpass"
+        ask.write_text(f"#!/bin/sh\necho '{server.password}'\n")
+        ask.chmod(0o700)
+        return {"SSH_ASKPASS": str(ask), "SSH_ASKPASS_REQUIRE": "force", "DISPLAY": ":0"}
+
     def run(self, server, remote, stdin=None, auth="key", pty=False, rekey=None, options=(), kind="ed25519",
             timeout=120, out=None):
         options = [*options, *([f"RekeyLimit={rekey}"] if rekey else [])]
         command, log, folder = self.command(server, options, auth, kind, pty)
-        env = {}
-        if auth == "password":
-            ask = folder / "askpass"
-            ask.write_text(f"#!/bin/sh\necho '{server.password}'\n")
-            ask.chmod(0o700)
-            env = {"SSH_ASKPASS": str(ask), "SSH_ASKPASS_REQUIRE": "force", "DISPLAY": ":0"}
-        code, got, err = feed([*command, remote], stdin, timeout, env, out)
+        code, got, err = feed([*command, remote], stdin, timeout, self.environment(server, auth, folder), out)
         text = log.read_text(errors="replace") if log.exists() else ""
         rekeys = len(re.findall(r"SSH2_MSG_NEWKEYS sent", text)) - 1
         return Result(code, None, got, err, rekeys, text)

@@ -127,6 +127,19 @@ def in_roles(server, role, n=1):
     return children(zygotes(server)[role])
 
 
+def holds(pid, text):
+    """Is it in memory that this process can write?"""
+    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
+        for line in maps:
+            if "rw" not in line or "[v" in line:
+                continue
+            begin, end = (int(x, 16) for x in line.split()[0].split("-"))
+            memory.seek(begin)
+            if text in memory.read(end - begin):
+                return True
+    return False
+
+
 @needs_root
 def test_the_network_process_has_nothing(sshd, unsanitized):
     server = sshd()
@@ -148,15 +161,30 @@ def test_the_network_line_has_never_seen_a_host_key(sshd, unsanitized):
     pid = zygotes(server)["net"]
     secret = "".join(Path(server.config).read_text().split("HostKey ")[1].split()[:1])
     text = Path(secret).read_text().splitlines()[2].encode()
-    found = 0
-    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
-        for line in maps:
-            if "rw" not in line or "[v" in line:
-                continue
-            begin, end = (int(x, 16) for x in line.split()[0].split("-"))
-            memory.seek(begin)
-            found += text in memory.read(end - begin)
-    assert found == 0
+    assert not holds(pid, text)
+
+
+@needs_root
+@pytest.mark.parametrize("auth", ("key", "password"))
+def test_after_login_no_process_knows_a_password_hash(sshd, client, account, unsanitized, auth):
+    """Neither the user's own hash nor another account's, wherever a look-up may have left it."""
+    digests = [line.split(":")[1].rsplit("$", 1)[1].encode() for line in Path("/etc/shadow").read_text().splitlines()
+               if line.split(":")[1].startswith("$")]
+    assert digests
+    server = sshd()
+    command, _, folder = client.command(server, auth=auth)
+    child = subprocess.Popen([*command, "echo in; cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL,
+                             env={**os.environ, **client.environment(server, auth, folder)})
+    assert child.stdout.readline() == b"in\n"
+    zygote = zygotes(server)["monitor"]
+    monitor = in_roles(server, "monitor")[0]
+    assert ground.wait_until(lambda: len(children(monitor)) == 1, 5)
+    pids = [zygote, monitor, *children(monitor)]
+    found = [(pid, digest) for pid in pids for digest in digests if holds(pid, digest)]
+    assert holds(monitor, server.user.encode())     # the search does find what is there
+    child.communicate(b"x", timeout=10)
+    assert found == []
 
 
 def test_after_login_the_network_process_is_gone(sshd, client):

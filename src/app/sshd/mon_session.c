@@ -25,7 +25,7 @@ err_t mon_state(void *arg, const struct ps_req_state *req, struct ps_rep_state *
 }
 
 /* What the session process has no use for is wiped before it is the user's: private keys, the
- * password's hash, the secret of the delays. */
+ * secret of the delays.  (The password's hash the monitor itself has forgotten by now.) */
 static void forget_keys(struct monitor *m)
 {
 	for (size_t i = 0; i < m->setup->keys.n; i++) {
@@ -36,7 +36,6 @@ static void forget_keys(struct monitor *m)
 	}
 	buf_done(&m->setup->typical_hash);
 	wipe(m->setup->secret, sizeof(m->setup->secret));
-	wipe(m->user.hash, strlen(m->user.hash));
 }
 
 static NORETURN void be_session(struct monitor *m, int chan)

@@ -8,18 +8,20 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "app/sshd/account.h"
 #include "app/sshd/files.h"
 #include "app/sshd/monitor.h"
 #include "base/secret.h"
 #include "os/login.h"
 
-#define USER_MAX       256
-#define PASSWORD_MAX   1024
-#define BANNER_MAX     ((size_t)200 * 1024)
-#define DELAY_LEAST_US 5000u
-#define DELAY_MORE_US  4200u
-#define LOCKED_PREFIX  '!'
-#define NOLOGIN_FILE   "/etc/nologin"
+#define USER_MAX        256
+#define PASSWORD_MAX    1024
+#define GROUPS_TEXT_MAX ((size_t)1 << 21)
+#define BANNER_MAX      ((size_t)200 * 1024)
+#define DELAY_LEAST_US  5000u
+#define DELAY_MORE_US   4200u
+#define LOCKED_PREFIX   '!'
+#define NOLOGIN_FILE    "/etc/nologin"
 
 /* ---- the account ---- */
 static bool is_shell_good(const struct monitor *m, const struct os_user *u)
@@ -84,33 +86,43 @@ static void peer_name(const struct monitor *m, char *out, size_t n)
 	freeaddrinfo(list);
 }
 
-static err_t evaluate(struct monitor *m, const struct os_user *u)
+static err_t evaluate(struct monitor *m, bool is_known, const char *groups)
 {
 	char host[NI_MAXHOST];
-	struct buf groups, why;
+	struct buf why;
 	peer_name(m, host, sizeof(host));
-	buf_init(&groups, 256 * 1024);
 	buf_init(&why, 64 * 1024);
-	err_t e = u != NULL ? user_group_names(u, &groups) : OK;
-	buf_put_u8(&groups, 0);
 	struct server_situation s = {.user = m->name,
-		.groups = (const char *)groups.p,
+		.groups = groups,
 		.address = m->ends.is_socket ? m->ends.remote : NULL,
 		.host = m->ends.is_socket ? host : NULL,
 		.local_address = m->ends.is_socket ? m->ends.local : NULL,
 		.local_port = m->ends.local_port,
-		.is_invalid_user = u == NULL};
-	if (e == OK)
-		e = buf_err(&groups);
-	if (e == OK)
-		e = server_config_eval(&m->conf, m->setup->lines, &s, &conf_env_quiet, &why);
+		.is_invalid_user = !is_known};
+	err_t e = server_config_eval(&m->conf, m->setup->lines, &s, &conf_env_quiet, &why);
 	if (e == OK)
 		m->has_conf = true;
 	else
 		log_put(LOG_L_ERROR, "configuration for %.100s: %.*s", m->name, (int)why.n,
 			why.p != NULL ? (const char *)why.p : "");
-	buf_done(&groups);
 	buf_done(&why);
+	return e;
+}
+
+/* Whatever goes wrong with the look-up, the user is unknown. */
+static err_t look_up(struct monitor *m, bool *is_known)
+{
+	struct buf groups;
+	buf_init(&groups, GROUPS_TEXT_MAX);
+	err_t found = m->name[0] != 0 ? account_find(m->name, &m->user, &groups) : E_NOT_FOUND;
+	if (found != OK && found != E_NOT_FOUND)
+		log_put(LOG_L_ERROR, "account of %.100s: %s", m->name, err_text(found));
+	buf_put_u8(&groups, 0);
+	err_t e = buf_err(&groups);
+	if (e == OK)
+		e = evaluate(m, found == OK, (const char *)groups.p);
+	buf_done(&groups);
+	*is_known = e == OK && found == OK;
 	return e;
 }
 
@@ -151,9 +163,9 @@ static err_t name_user(struct monitor *m, const struct ps_req_pwnam *req)
 err_t mon_pwnam(void *arg, const struct ps_req_pwnam *req, struct ps_rep_pwnam *rep)
 {
 	struct monitor *m = arg;
+	bool is_known;
 	TRY(name_user(m, req));
-	bool is_known = m->name[0] != 0 && user_find(m->name, &m->user) == OK;
-	TRY(evaluate(m, is_known ? &m->user : NULL));
+	TRY(look_up(m, &is_known));
 	if (!is_known)
 		log_put(LOG_L_INFO, "Invalid user %.100s from %.100s port %u", m->name,
 			m->ends.remote, m->ends.remote_port);

@@ -268,6 +268,7 @@ static void start_session(struct monitor *m)
 {
 	ev_timer_stop(m->ev, &m->grace);
 	ev_io_remove(m->ev, &m->chan);
+	user_forget_hash(&m->user);
 	tell_logged_in(m);
 	err_t e = mon_session_start(m);
 	if (e == OK) {

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* setup - what a monitor starts from, as one blob between processes; and the warm-ups before a fork
  */
-#include <stdlib.h>
-#include <sys/types.h>
-#include <pwd.h>
-
 #include "algorithm/alg.h"
+#include "app/sshd/account.h"
 #include "app/sshd/sshd.h"
 #include "base/secret.h"
 #include "os/random.h"
-#include "os/user.h"
 #include "wire/codec.h"
 
 enum { SF_STDERR = 1, SF_QUIET = 2, SF_SINGLE = 4 };
@@ -55,12 +51,8 @@ err_t setup_get(struct setup *out, struct cslice frozen)
 
 err_t setup_warm(struct setup *s)
 {
-	struct os_user root;
 	buf_clear(&s->typical_hash);
-	TRY(user_typical_hash(&s->typical_hash));
-	/* Loads the name-service libraries, passwd, group and shadow once. */
-	if (user_find("root", &root) == OK)
-		user_done(&root);
+	TRY(account_typical_hash(&s->typical_hash));
 	return warm_crypto();
 }
 

@@ -86,7 +86,7 @@ struct setup {
 };
 void setup_put(const struct setup *s, struct buf *out); /* without the keys */
 MUST err_t setup_get(struct setup *out, struct cslice frozen);
-/* First uses that are dear once: name service, hashes.  After it a fork has them. */
+/* First uses that are dear once: hashes, key exchange.  After it a fork has them. */
 MUST err_t setup_warm(struct setup *s);
 
 /* ---- roles ---- */
