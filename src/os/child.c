@@ -14,6 +14,8 @@
 #include "os/child.h"
 
 #define PIPE_SIZE (1 << 20)
+/* What a deep call may have used; the rest was never touched. */
+#define STACK_TRIM ((size_t)128 * 1024)
 
 void child_close_from(int from)
 {
@@ -130,10 +132,19 @@ static int drop_segments(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
+void child_trim(void)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	/* Below this frame nothing is in use; one page is left for the calls made here. */
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0) & ~(page - 1);
+	(void)madvise((void *)(here - page - STACK_TRIM), STACK_TRIM, MADV_DONTNEED);
+	(void)malloc_trim(0);
+}
+
 void child_give_memory_back(void)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	(void)malloc_trim(0);
+	child_trim();
 	(void)dl_iterate_phdr(drop_segments, &page);
 }
 

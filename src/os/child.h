@@ -35,10 +35,13 @@ err_t child_reexec(int self_fd, char *const argv[], char *const envp[]);
 /* A write to a closed pipe is an error, not a signal. */
 void child_ignore_pipe(void);
 
+/* Free heap and stack that is not in use go back to the system.  Before a fork of many children:
+ * what is not there is not copied. */
+void child_trim(void);
+
 /*
- * For a process that will sleep long: free heap goes back to the system, and so do the pages of
- * program and libraries that were needed up to now (they are files, and come back by themselves
- * when needed again).
+ * For a process that will sleep long: child_trim, and the pages of program and libraries that were
+ * needed up to now go too (they are files, and come back by themselves when needed again).
  */
 void child_give_memory_back(void);
 

@@ -202,6 +202,21 @@ def test_after_login_the_network_process_is_gone(sshd, client):
     assert child.returncode == 0
 
 
+def test_a_quiet_session_gives_back_what_the_login_needed(sshd, client, unsanitized):
+    def resident(pid):
+        return int(status(pid)["VmRSS"].split()[0])
+    server = sshd()
+    command, _, _ = client.command(server)
+    child = subprocess.Popen([*command, "echo in; cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL)
+    assert child.stdout.readline() == b"in\n"
+    session = children(in_roles(server, "monitor")[0])[0]
+    before = resident(session)
+    assert ground.wait_until(lambda: resident(session) < 0.7 * before, 10), (before, resident(session))
+    child.communicate(b"x", timeout=10)
+    assert child.returncode == 0
+
+
 def test_nobody_is_busy_while_a_session_sleeps(sshd, client):
     server = sshd()
     command, _, _ = client.command(server)

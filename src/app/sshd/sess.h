@@ -63,6 +63,8 @@ struct server {
 	size_t sessions_n;
 	uint32_t next_id;
 	bool no_more_sessions;
+	struct ev_timer rest; /* until the first quiet moment */
+	uint64_t rest_packets;
 	struct ev_timer alive;
 	uint64_t seen_packets;
 	uint32_t unanswered;

@@ -14,6 +14,7 @@
 #include "os/random.h"
 
 #define POOL_BYTES      (64 * CHUNK_SIZE)
+#define REST_US         500000
 #define OPEN_PROHIBITED 1 /* RFC4254 5.1 */
 #define OPEN_FAILED     2
 #define OPEN_UNKNOWN    3
@@ -303,6 +304,20 @@ static void on_alive(struct ev_timer *t, uint64_t now_us)
 	pump_kick(&sv->pump);
 }
 
+/* ---- the first quiet moment: what the login and the start of the program needed goes back ---- */
+static void on_rest(struct ev_timer *t, uint64_t now_us)
+{
+	struct server *sv = t->arg;
+	struct tp_counts n;
+	tp_counts(sv->tp, &n);
+	bool is_quiet = n.packets_in + n.packets_out == sv->rest_packets;
+	sv->rest_packets = n.packets_in + n.packets_out;
+	if (is_quiet)
+		child_give_memory_back();
+	else
+		ev_timer_set(sv->ev, t, now_us + REST_US);
+}
+
 /* ---- children ---- */
 static void reap(struct server *sv)
 {
@@ -397,6 +412,8 @@ static err_t start(struct server *sv)
 	if (st->conf->client_alive_interval > 0)
 		ev_timer_set(sv->ev, &sv->alive,
 			os_monotonic_us() + (uint64_t)st->conf->client_alive_interval * 1000000);
+	sv->rest = (struct ev_timer){.at_us = UINT64_MAX, .on = on_rest, .arg = sv};
+	ev_timer_set(sv->ev, &sv->rest, os_monotonic_us() + REST_US);
 	sv->chan = (struct ev_io){.fd = st->chan, .want = EV_IN, .on = on_chan, .arg = sv};
 	TRY(ev_io_add(sv->ev, &sv->chan));
 	return pump_start(&sv->pump);
@@ -415,7 +432,6 @@ void session_main(const struct session_start *st)
 	drop_dumpable();
 	if (e == OK)
 		e = start(sv);
-	child_give_memory_back();
 	if (e == OK)
 		e = ev_run(sv->ev);
 	log_put(LOG_L_ERROR, "session for %s: %s", st->user->name, err_text(e));

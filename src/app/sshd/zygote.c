@@ -272,5 +272,6 @@ int zygote_main(const char *role)
 		log_put(LOG_L_FATAL, "%s zygote: %s", role, err_text(e));
 		return EXIT_FATAL;
 	}
+	child_trim();
 	return run(&z);
 }
