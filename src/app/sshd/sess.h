@@ -42,7 +42,8 @@ struct sess { /* a channel of type "session" */
 	uint64_t last_time;
 	char *last_host;
 	pid_t pid; /* 0 = not started or ended */
-	bool is_exited, is_exit_told, is_out_done, is_close_told;
+	bool is_exited, is_exit_told, is_out_done, is_eof_told, is_close_told;
+	struct ev_timer eof_hold; /* EOF waits a moment for the exit status */
 	int status;
 	struct chanio io;
 };
@@ -77,6 +78,8 @@ bool sess_request(struct sess *s, struct cslice name, struct cslice body);
 MUST err_t sess_start(struct sess *s);
 /* The child has ended, or its output: tell the peer, and close when both have. */
 void sess_check_end(struct sess *s);
+/* All output has been taken: EOF follows. */
+void sess_out_done(struct sess *s);
 
 /* sess_env.c: the environment of a session in the order of compat 8.1. */
 MUST err_t sess_env(const struct sess *s, struct env_list *out);

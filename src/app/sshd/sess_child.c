@@ -20,6 +20,8 @@
 #include "os/listen.h"
 #include "os/child.h"
 
+#define EOF_HOLD_US 100000
+
 struct ends { /* the child's side and ours */
 	int child_in, child_out, child_err;
 	int in, out, err; /* ours: read from in (stdout) and err, write to out (stdin) */
@@ -97,10 +99,7 @@ static NORETURN void be_child(
 /* ---- in the session process ---- */
 static void on_out_done(void *arg)
 {
-	struct sess *s = arg;
-	s->is_out_done = true;
-	cn_eof(s->server->cn, s->chan);
-	sess_check_end(s);
+	sess_out_done(arg);
 }
 
 /* All input is written: the program sees the end of its stdin. */
@@ -226,6 +225,38 @@ static err_t tell_exit(struct sess *s)
 	return cn_request(s->server->cn, s->chan, name, false, cslice_of(room, w.n));
 }
 
+static void tell_eof(struct sess *s)
+{
+	if (s->is_eof_told)
+		return;
+	s->is_eof_told = true;
+	ev_timer_stop(s->server->ev, &s->eof_hold);
+	cn_eof(s->server->cn, s->chan);
+}
+
+static void on_eof_hold(struct ev_timer *t, uint64_t now_us)
+{
+	struct sess *s = t->arg;
+	(void)now_us;
+	tell_eof(s);
+	pump_kick(&s->server->pump);
+}
+
+/*
+ * Dropbear's client closes a channel at our EOF and then takes no exit status any more.  A
+ * program's pipes are closed a moment before it can be waited for, so EOF stays back for that
+ * moment.
+ */
+void sess_out_done(struct sess *s)
+{
+	s->is_out_done = true;
+	if (!s->is_exited) {
+		s->eof_hold = (struct ev_timer){.at_us = UINT64_MAX, .on = on_eof_hold, .arg = s};
+		ev_timer_set(s->server->ev, &s->eof_hold, ev_now(s->server->ev) + EOF_HOLD_US);
+	}
+	sess_check_end(s);
+}
+
 void sess_check_end(struct sess *s)
 {
 	struct server *sv = s->server;
@@ -237,6 +268,8 @@ void sess_check_end(struct sess *s)
 		/* Nobody reads its stdin any more; its output may still be on the way. */
 		cn_discard_input(sv->cn, s->chan);
 	}
+	if (s->is_exit_told && s->is_out_done)
+		tell_eof(s);
 	if (s->is_exit_told && s->is_out_done && !s->is_close_told) {
 		s->is_close_told = true;
 		cn_close(sv->cn, s->chan);

@@ -206,9 +206,7 @@ static bool on_eow(struct sess *s, struct cslice body)
 	(void)close(fd);
 	if (!is_all)
 		return true;
-	s->is_out_done = true;
-	cn_eof(s->server->cn, s->chan);
-	sess_check_end(s);
+	sess_out_done(s);
 	return true;
 }
 

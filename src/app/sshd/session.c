@@ -77,6 +77,7 @@ static void end_pty(struct sess *s)
 void sess_free(struct sess *s)
 {
 	struct server *sv = s->server;
+	ev_timer_stop(sv->ev, &s->eof_hold);
 	if (s->has_io) {
 		chanio_stop(&s->io);
 		int fds[] = {s->io.in, s->io.in2, s->io.out.fd};
