@@ -239,6 +239,28 @@ def test_nobody_is_busy_while_a_session_sleeps(sshd, client):
         child.communicate(b"", timeout=10)
 
 
+@pytest.mark.parametrize("kind", ("ed25519", "ecdsa-256", "ecdsa-521", "rsa-2048"))
+@pytest.mark.parametrize("where", ("client", "server"))
+@pytest.mark.parametrize("whose", ("ours", "theirs"))
+def test_the_monitor_signs_later_exchanges(sshd, world, ours, theirs, whose, where, kind):
+    """The keys of the host are never where the session is; each exchange is checked and signed over there."""
+    server = sshd(*(["RekeyLimit 64K"] if where == "server" else []), host_kinds=(kind,))
+    block = bytes(range(256)) * 2048
+    result = Ssh(world, {"ours": ours, "theirs": theirs}[whose]).run(
+        server, "cat", stdin=block, rekey="64K" if where == "client" else None)
+    assert result.status == 0 and result.out == block and result.rekeys >= 2, str(result)
+    assert "not signed" not in server.log()
+
+
+@pytest.mark.parametrize("method", ("diffie-hellman-group14-sha256", "diffie-hellman-group-exchange-sha256",
+                                    "ecdh-sha2-nistp521", "curve25519-sha256", "sntrup761x25519-sha512@openssh.com"))
+def test_later_exchanges_by_every_kind_of_method(sshd, client, method):
+    server = sshd(f"KexAlgorithms {method}")
+    block = bytes(1_000_000)
+    result = client.run(server, "cat", stdin=block, rekey="256K", options=[f"KexAlgorithms={method}"])
+    assert result.status == 0 and result.out == block and result.rekeys >= 1, str(result)
+
+
 @pytest.mark.parametrize("role", ("net", "monitor"))
 def test_a_crash_takes_its_line_along_and_no_session(sshd, client, role, unsanitized):
     server = sshd()

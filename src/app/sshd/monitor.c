@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "app/sshd/exchange.h"
 #include "app/sshd/monitor.h"
 #include "os/child.h"
 #include "os/drop.h"
@@ -122,24 +123,28 @@ static err_t mon_sign_host(
 {
 	struct monitor *m = arg;
 	bool is_first = m->session_id_n == 0;
-	/* Only what can be an exchange hash is signed: nothing else that a host key vouches for has
-	 * this length. */
-	if (req->hash.n != hash_size(HASH_SHA1) && req->hash.n != hash_size(HASH_SHA256) &&
-		req->hash.n != hash_size(HASH_SHA384) && req->hash.n != hash_size(HASH_SHA512))
-		return E_LENGTH;
 	if (req->index >= m->setup->keys.n)
 		return E_FORMAT;
 	const struct host_key *h = &m->setup->keys.v[req->index];
 	if (!list_has(cslice_str(mon_conf(m)->hostkey_algorithms), req->alg) ||
 		!key_alg_fits(key_type_of(h->k), req->alg))
 		return E_NO_HOSTKEY;
+	const struct exchange_rule rule = {.client_version = buf_bytes(&m->peer_version),
+		.server_version = cslice_str((const char *)m->version.p),
+		.hostkey = buf_bytes(&h->blob),
+		.hostkey_alg = req->alg,
+		.kex_algs = cslice_str(mon_conf(m)->kex_algorithms)};
+	struct exchange x;
+	TRY(exchange_check(req->transcript, &rule, &x));
 	if (!is_first)
 		pace_signature(m);
 	buf_clear(&m->reply);
-	TRY(key_sign(h->k, req->alg, req->hash, &m->reply));
+	TRY(key_sign(h->k, req->alg, cslice_of(x.hash, x.hash_n), &m->reply));
 	if (is_first) {
-		memcpy(m->session_id, req->hash.p, req->hash.n);
-		m->session_id_n = req->hash.n;
+		buf_put(&m->peer_version, x.client_version.p, x.client_version.n);
+		TRY(buf_err(&m->peer_version));
+		memcpy(m->session_id, x.hash, x.hash_n);
+		m->session_id_n = x.hash_n;
 		m->signed_index = req->index;
 	}
 	rep->ok = true;
@@ -393,6 +398,7 @@ static void monitor_free(struct monitor *m)
 	buf_done(&m->frozen);
 	buf_done(&m->hostkey_algs);
 	buf_done(&m->version);
+	buf_done(&m->peer_version);
 	buf_done(&m->reply2);
 	buf_done(&m->reply);
 	free(m->service);
@@ -415,6 +421,7 @@ int monitor_main(struct setup *s, const struct conn_fds *fds)
 	buf_init(&m->reply, 256 * 1024);
 	buf_init(&m->reply2, 256 * 1024);
 	buf_init(&m->version, 1024);
+	buf_init(&m->peer_version, EXCHANGE_VERSION_MAX);
 	buf_init(&m->hostkey_algs, 8192);
 	buf_init(&m->frozen, PS_BIG_MAX);
 	mon_key_init(&m->key);

@@ -3,8 +3,8 @@
  * monitor - the state of one connection's monitor, shared by monitor.c and mon_*.c
  *
  * The monitor decides.  It takes nothing from the network process on trust: the session id is the
- * first exchange hash that it signed itself, the data under a user's signature it builds itself,
- * and the key is the one that it looked up itself.
+ * hash of the first exchange, hashed and signed by itself, the data under a user's signature it
+ * builds itself, and the key is the one that it looked up itself.
  */
 #ifndef APP_SSHD_MONITOR_H
 #define APP_SSHD_MONITOR_H
@@ -42,6 +42,7 @@ struct monitor {
 	struct buf version, hostkey_algs; /* NUL-terminated; the same before and after login */
 
 	/* exchange */
+	struct buf peer_version; /* of the first exchange, and so of all; empty before */
 	uint8_t session_id[HASH_MAX];
 	size_t session_id_n;
 	uint32_t signed_index;

@@ -146,8 +146,9 @@ static err_t take_start(struct net *n)
 /* ---- the questions of the transport ---- */
 static err_t ask_sign(struct net *n, const struct tp_event *e)
 {
+	enum hash_id hash; /* the monitor finds it by itself */
 	struct ps_req_sign_host req = {
-		.index = e->index, .alg = e->alg, .hash = cslice_of(e->body.p, e->body.n)};
+		.index = e->index, .alg = e->alg, .transcript = tp_transcript(n->tp, &hash)};
 	struct ps_rep_sign_host rep;
 	TRY(ps_ask_sign_host(&n->ps, &req, &rep));
 	return tp_answer(n->tp, e->ask, rep.ok ? OK : E_KEX, rep.sig);

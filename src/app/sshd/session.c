@@ -199,8 +199,9 @@ static err_t poll_channels(struct server *sv)
 static err_t ask_sign(struct server *sv, const struct tp_event *e)
 {
 	struct ps_rep_sign_host rep;
+	enum hash_id hash; /* the monitor finds it by itself */
 	struct ps_req_sign_host req = {
-		.index = e->index, .alg = e->alg, .hash = cslice_of(e->body.p, e->body.n)};
+		.index = e->index, .alg = e->alg, .transcript = tp_transcript(sv->tp, &hash)};
 	TRY(ps_ask_sign_host(&sv->ps, &req, &rep));
 	return tp_answer(sv->tp, e->ask, rep.ok ? OK : E_KEX, rep.sig);
 }

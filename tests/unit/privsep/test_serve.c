@@ -43,7 +43,7 @@ HANDLER(sign_host)
 {
 	((struct fake *)arg)->calls++;
 	rep->ok = true;
-	rep->sig = req->hash;
+	rep->sig = req->transcript;
 	return OK;
 }
 HANDLER(pwnam)
@@ -171,7 +171,7 @@ static void a_reply_comes_back_and_logs_do_not_disturb_it(void **state)
 	run(&p, PS_PH_KEX);
 	assert_int_equal(ps_ask_sign_host(&p.c,
 				 &(struct ps_req_sign_host){
-					 .alg = cslice_str("x"), .hash = cslice_of(hash, 32)},
+					 .alg = cslice_str("x"), .transcript = cslice_of(hash, 32)},
 				 &rep),
 		OK);
 	assert_int_equal(
