@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness import world as ground
-from harness.client import Ssh, feed
+from harness.client import Ssh, feed, feed_tty
 from harness.server import Sshd
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
@@ -259,6 +259,77 @@ def test_later_exchanges_by_every_kind_of_method(sshd, client, method):
     block = bytes(1_000_000)
     result = client.run(server, "cat", stdin=block, rekey="256K", options=[f"KexAlgorithms={method}"])
     assert result.status == 0 and result.out == block and result.rekeys >= 1, str(result)
+
+
+# -- what ps shows
+
+def title(pid):
+    return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].decode()
+
+
+def shows(pid, text):
+    return ground.wait_until(lambda: title(pid) == text, 10)
+
+
+def test_titles_before_login(sshd):
+    server = sshd("MaxStartups 5:30:60")
+    command = f"{server.programs.sshd} -D -e -f {server.config}"
+    listener = server.process.pid
+    assert shows(listener, f"sshd: {command} [listener] 0 of 5-60 startups"), title(listener)
+    with connect(server):
+        assert shows(listener, f"sshd: {command} [listener] 1 of 5-60 startups"), title(listener)
+        assert shows(in_roles(server, "net")[0], "sshd: [net]")
+        assert shows(in_roles(server, "monitor")[0], "sshd: [accepted]")
+    assert shows(listener, f"sshd: {command} [listener] 0 of 5-60 startups"), title(listener)
+
+
+def test_titles_never_show_a_name_without_account(sshd, client):
+    """People type their password where the name belongs."""
+    server = sshd()
+    command, _, _ = client.command(server)
+    command[command.index("-l") + 1] = "s3cret-pa55"
+    seen = set()
+    with subprocess.Popen([*command, "true"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL) as child:
+        while child.poll() is None:
+            for role in ("net", "monitor"):
+                for pid in children(zygotes(server)[role]) if role in zygotes(server) else ():
+                    try:
+                        seen.add(title(pid))
+                    except OSError:
+                        pass
+    assert "Invalid user s3cret-pa55" in server.log()
+    assert not any("s3cret" in text for text in seen), seen
+
+
+def test_titles_of_a_session(sshd, client):
+    server = sshd()
+    command, _, _ = client.command(server)
+    with subprocess.Popen([*command, "echo in; cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as child:
+        assert child.stdout.readline() == b"in\n"
+        monitor = in_roles(server, "monitor")[0]
+        assert shows(monitor, f"sshd: {server.user} [priv]"), title(monitor)
+        session = children(monitor)[0]
+        assert shows(session, f"sshd: {server.user}@notty"), title(session)
+        child.communicate(b"", timeout=10)
+
+
+def test_title_names_the_terminal(sshd, client):
+    server = sshd()
+    command, _, _ = client.command(server, pty=True)
+    look = "tty; tr '\\0' '\\n' </proc/$PPID/cmdline | head -n 1"
+    code, out, _ = feed_tty([*command, look], b"", 30)
+    tty = re.search(rb"/dev/(pts/[0-9]+)", out)
+    assert code == 0 and tty and b"sshd: %s@%s" % (server.user.encode(), tty[1]) in out, out
+
+
+def test_the_arguments_outlive_the_title_in_their_place(sshd, client):
+    server = sshd()
+    assert title(server.process.pid).startswith("sshd: ")
+    server.process.send_signal(signal.SIGHUP)
+    assert ground.wait_until(lambda: server.log().count("Server listening") >= 2, 10), server.log()
+    assert client.run(server, "echo again").out == b"again\n"
 
 
 @pytest.mark.parametrize("role", ("net", "monitor"))

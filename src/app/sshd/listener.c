@@ -28,6 +28,7 @@
 #define STARTS_MAX    5 /* zygotes that end before they are ready, in a row */
 #define NEXT_BEFORE   4 /* forks left when the next zygote is started */
 #define KEYS_PIPE_MAX (1 << 20)
+#define COMMAND_MAX   8192
 
 extern char **environ;
 
@@ -59,9 +60,9 @@ struct listener {
 	struct zygote *now[LINES], *next[LINES];
 	struct list waiting;
 	size_t waiting_n;
-	int self;  /* the program, open since the start */
-	int setup; /* memory file: the configuration */
-	struct buf keys;
+	int self;                 /* the program, open since the start */
+	int setup;                /* memory file: the configuration */
+	struct buf keys, command; /* command: the arguments, for the title */
 	bool is_single, is_ending, is_throttling;
 	pid_t single; /* the process whose end is ours */
 	uint64_t drop_told_us;
@@ -69,6 +70,14 @@ struct listener {
 	uint32_t drops;
 	int exit_code;
 };
+
+static void show(const struct listener *l)
+{
+	const struct cfg_startups *most = &l->c->max_startups;
+	title_set(&l->options->title, "sshd: %.*s[listener] %zu of %u-%u startups",
+		(int)l->command.n, (const char *)l->command.p, l->waiting_n, (unsigned)most->start,
+		(unsigned)most->full);
+}
 
 static void stop(struct listener *l, int code)
 {
@@ -240,6 +249,7 @@ static void waiting_free(struct waiting *w)
 	(void)close(w->io.fd);
 	list_remove(&w->link);
 	w->owner->waiting_n--;
+	show(w->owner);
 	free(w);
 }
 
@@ -299,6 +309,7 @@ static err_t waiting_new(struct listener *l, const struct source *source, int *s
 	}
 	list_push(&l->waiting, &w->link);
 	l->waiting_n++;
+	show(l);
 	*status = fds[1];
 	return OK;
 }
@@ -543,6 +554,9 @@ int listener_main(
 	l.is_single = o->debug > 0;
 	list_init(&l.waiting);
 	buf_init(&l.keys, KEYS_PIPE_MAX);
+	buf_init(&l.command, COMMAND_MAX);
+	for (int i = 0; i < o->argc; i++)
+		buf_printf(&l.command, "%s ", o->argv[i]);
 	err_t e = prepare(&l, keys);
 	if (e != OK) {
 		log_put(LOG_L_FATAL, "start failed: %s", err_text(e));
@@ -554,11 +568,13 @@ int listener_main(
 		return EXIT_FATAL;
 	}
 	write_pid_file(&l);
+	show(&l);
 	if (!c->reexec_per_connection)
 		start_zygotes(&l);
 	e = ev_run(l.ev);
 	if (has_pid_file(&l))
 		(void)unlink(c->pid_file);
+	buf_done(&l.command);
 	buf_done(&l.keys);
 	return e == OK ? l.exit_code : EXIT_FATAL;
 }

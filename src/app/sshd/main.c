@@ -166,7 +166,7 @@ static int inetd_main(const struct sshd_options *o, struct server_config *c)
 {
 	int chan[2], conn[2];
 	struct sandbox *sandbox;
-	struct setup s = {.lines = o->lines, .global = *c, .log = main_log};
+	struct setup s = {.lines = o->lines, .global = *c, .log = main_log, .title = o->title};
 	buf_init(&s.typical_hash, 1024);
 	conn[0] = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
 	conn[1] = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -186,7 +186,7 @@ static int inetd_main(const struct sshd_options *o, struct server_config *c)
 		int fds[1] = {chan[1]};
 		if (child_keep_fds(fds, 1) != OK)
 			_exit(EXIT_FATAL);
-		net_main(fds[0], sandbox, false);
+		net_main(fds[0], sandbox, false, &o->title);
 	}
 	(void)close(chan[1]);
 	sandbox_free(sandbox);
@@ -265,11 +265,15 @@ static int run(const struct sshd_options *o)
 int main(int argc, char **argv)
 {
 	struct sshd_options o;
+	struct title title;
 	sane_stdio();
+	if (title_take(&title, &argv) != OK)
+		return EXIT_FATAL;
 	options_parse(&o, argc, argv);
+	o.title = title;
 	if (o.is_reexec)
 		/* no exit handlers: behind the sandbox they may not do what they want */
-		_exit(zygote_main(o.role != NULL ? o.role : ""));
+		_exit(zygote_main(o.role != NULL ? o.role : "", &title));
 	open_log_file(&o);
 	start_log(&o);
 	drop_dumpable();

@@ -63,7 +63,8 @@ static NORETURN void be_session(struct monitor *m, int chan)
 		.hostkey_algs = (const char *)m->hostkey_algs.p,
 		.hostkeys = blobs,
 		.hostkeys_n = m->setup->keys.n,
-		.monitor = getppid()};
+		.monitor = getppid(),
+		.title = &m->setup->title};
 	if (!is_password) {
 		start.forced_command = m->key.permit.command;
 		start.environment = m->key.permit.environment;

@@ -170,6 +170,8 @@ err_t mon_pwnam(void *arg, const struct ps_req_pwnam *req, struct ps_rep_pwnam *
 		log_put(LOG_L_INFO, "Invalid user %.100s from %.100s port %u", m->name,
 			m->ends.remote, m->ends.remote_port);
 	m->is_valid = is_known && is_account_good(m, &m->user);
+	/* What is no name of an account may be a password typed too early. */
+	title_set(&m->setup->title, "sshd: %s [priv]", m->is_valid ? m->name : "unknown");
 	buf_clear(&m->reply);
 	buf_clear(&m->reply2);
 	put_methods(&m->conf, &m->reply);

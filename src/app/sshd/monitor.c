@@ -414,6 +414,7 @@ int monitor_main(struct setup *s, const struct conn_fds *fds)
 	if (m == NULL)
 		return EXIT_FATAL;
 	child_set_name("sshd-session");
+	title_set(&s->title, "sshd: [accepted]");
 	drop_dumpable();
 	m->setup = s;
 	m->fds = *fds;

@@ -36,6 +36,7 @@ struct net {
 	struct ev_timer au_timer;
 	struct ev_io chan; /* readable only when the monitor has gone: replies are waited for */
 	struct ps_client ps;
+	const struct title *title;
 	int fd_in, fd_out;
 	/* from the monitor's start: owned for the life of the process */
 	char *version, *sig_algs;
@@ -52,6 +53,7 @@ struct net {
 	/* the key that was asked about last, so that a signature by it needs no second question */
 	struct buf key_id;
 	uint32_t key_token;
+	char user[64]; /* without its style, for the title */
 	bool is_in;
 	err_t why;
 };
@@ -170,11 +172,22 @@ static err_t ask_group(struct net *n, const struct tp_event *e)
 }
 
 /* ---- the questions of authentication ---- */
+/* This process is not told whether an account exists.  What is none may be a password typed too
+ * early, so the name is shown once the monitor has said something that only an account gets. */
+static void show_user(const struct net *n)
+{
+	title_set(n->title, "sshd: %s [net]", n->user);
+}
+
 static err_t ask_user(struct net *n, const struct au_event *e)
 {
 	struct ps_rep_pwnam rep;
 	TRY(ps_ask_pwnam(
 		&n->ps, &(struct ps_req_pwnam){.user = e->user, .service = e->service}, &rep));
+	const uint8_t *style = e->user.n > 0 ? memchr(e->user.p, ':', e->user.n) : NULL;
+	size_t user_n = style != NULL ? (size_t)(style - e->user.p) : e->user.n;
+	(void)snprintf(n->user, sizeof(n->user), "%.*s", (int)user_n, (const char *)e->user.p);
+	title_set(n->title, "sshd: unknown [net]");
 	free(n->methods);
 	free(n->pubkey_algs);
 	n->methods = n->pubkey_algs = NULL;
@@ -198,6 +211,7 @@ static err_t ask_key(struct net *n, const struct au_event *e, bool *ok)
 		&n->ps, &(struct ps_req_key_allowed){.alg = e->alg, .blob = e->blob}, &rep));
 	buf_clear(&n->key_id);
 	if (rep.ok) {
+		show_user(n);
 		buf_put_string(&n->key_id, e->alg);
 		buf_put_string(&n->key_id, e->blob);
 		n->key_token = rep.token;
@@ -300,6 +314,7 @@ static err_t poll_auth(struct net *n)
 		struct au_event e = {0};
 		TRY(au_server_poll(n->au, &e));
 		if (e.type == AU_EV_LOGGED_IN) {
+			show_user(n);
 			n->is_in = true;
 			return OK;
 		}
@@ -480,13 +495,15 @@ static err_t start(struct net *n, const struct sandbox *sandbox)
 	return sandbox_enter(sandbox);
 }
 
-void net_main(int chan, const struct sandbox *sandbox, bool is_dropped)
+void net_main(int chan, const struct sandbox *sandbox, bool is_dropped, const struct title *title)
 {
 	struct net *n = calloc(1, sizeof(*n));
 	if (n == NULL)
 		give_up();
+	n->title = title;
 	ps_client_init(&n->ps, chan);
 	child_set_name("sshd-auth");
+	title_set(title, "sshd: [net]");
 	drop_dumpable();
 	if (!is_dropped && net_drop() != OK)
 		give_up();

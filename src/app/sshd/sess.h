@@ -90,6 +90,8 @@ void sess_run_rc(const struct sess *s, const struct env_list *env);
 void sess_refuse_nologin(const struct sess *s);
 void sess_change_password(const struct sess *s);
 
+/* The process's title: the user and his terminals. */
+void sess_show(const struct server *sv);
 struct sess *sess_find(struct server *sv, uint32_t chan);
 void sess_free(struct sess *s);
 

@@ -125,6 +125,7 @@ static bool on_pty(struct sess *s, struct cslice body)
 	s->slave = ps->fds[1];
 	s->has_pty = true;
 	(void)snprintf(s->tty, sizeof(s->tty), "%.*s", (int)rep.tty.n, (const char *)rep.tty.p);
+	sess_show(s->server);
 	s->last_time = rep.last_time;
 	if (text_dup(rep.last_host, &s->last_host) != OK || text_dup(m.term, &s->term) != OK)
 		return false;

@@ -15,6 +15,7 @@
 
 #define POOL_BYTES      (64 * CHUNK_SIZE)
 #define REST_US         500000
+#define TITLE_MAX       2048
 #define OPEN_PROHIBITED 1 /* RFC4254 5.1 */
 #define OPEN_FAILED     2
 #define OPEN_UNKNOWN    3
@@ -49,6 +50,21 @@ static NORETURN void leave(struct server *sv, int code)
 }
 
 /* ---- sessions ---- */
+void sess_show(const struct server *sv)
+{
+	struct buf ttys;
+	buf_init(&ttys, TITLE_MAX);
+	list_each (at, tmp, &sv->sessions) {
+		const struct sess *s = LIST_ENTRY(at, struct sess, link);
+		if (s->has_pty)
+			buf_printf(&ttys, "%s%s", ttys.n > 0 ? "," : "",
+				strncmp(s->tty, "/dev/", 5) == 0 ? s->tty + 5 : s->tty);
+	}
+	title_set(sv->start->title, "sshd: %s@%.*s", sv->start->user->name,
+		ttys.n > 0 ? (int)ttys.n : 5, ttys.n > 0 ? (const char *)ttys.p : "notty");
+	buf_done(&ttys);
+}
+
 struct sess *sess_find(struct server *sv, uint32_t chan)
 {
 	list_each (at, tmp, &sv->sessions) {
@@ -70,6 +86,7 @@ static void end_pty(struct sess *s)
 		(void)close(s->master);
 	s->master = s->slave = -1;
 	s->has_pty = false;
+	sess_show(s->server);
 	(void)!ps_ask_pty_end(
 		&s->server->ps, &(struct ps_req_pty_end){.tty = cslice_str(s->tty)}, &rep);
 }
@@ -428,6 +445,7 @@ void session_main(const struct session_start *st)
 		_exit(EXIT_FATAL);
 	sv->start = st;
 	list_init(&sv->sessions);
+	sess_show(sv);
 	ps_client_init(&sv->ps, st->chan);
 	log_set(log_sink, sv, log_level());
 	err_t e = user_become(st->user);

@@ -27,6 +27,7 @@ struct session_start { /* from the monitor, by fork */
 	const struct cslice *hostkeys; /* public blobs */
 	size_t hostkeys_n;
 	pid_t monitor;
+	const struct title *title;
 };
 
 NORETURN void session_main(const struct session_start *start);

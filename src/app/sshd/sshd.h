@@ -16,6 +16,7 @@
 #include "config/config.h"
 #include "key/key.h"
 #include "os/listen.h"
+#include "os/title.h"
 
 #define EXIT_FATAL 255
 #define EXIT_GRACE 3 /* LoginGraceTime is over (compat 9.1) */
@@ -45,6 +46,7 @@ struct sshd_options {
 	struct cfg_lines *lines; /* -o -h -g -4 -6, in order */
 	int argc;
 	char **argv;
+	struct title title;
 };
 /* Ends the process on wrong usage, for -V and -?. */
 void options_parse(struct sshd_options *o, int argc, char **argv);
@@ -80,6 +82,7 @@ struct setup {
 	struct server_config global;
 	struct host_keys keys;
 	struct srvlog log;
+	struct title title;
 	bool is_single;          /* -d: one connection, then the zygote ends */
 	uint8_t secret[32];      /* for the time that a failed try takes; a new one each start */
 	struct buf typical_hash; /* NUL-terminated */
@@ -93,9 +96,10 @@ MUST err_t setup_warm(struct setup *s);
 struct sandbox;
 int listener_main(
 	const struct sshd_options *o, const struct server_config *c, struct host_keys *keys);
-int zygote_main(const char *role); /* "monitor", "net" */
+int zygote_main(const char *role, const struct title *title); /* "monitor", "net" */
 /* is_dropped: root directory and identity have been given up already */
-NORETURN void net_main(int chan, const struct sandbox *sandbox, bool is_dropped);
+NORETURN void net_main(
+	int chan, const struct sandbox *sandbox, bool is_dropped, const struct title *title);
 MUST err_t net_drop(void);
 struct conn_fds {
 	int in, out;      /* the peer: one socket or two pipe ends */

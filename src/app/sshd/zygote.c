@@ -36,6 +36,7 @@ struct zygote {
 	bool is_net, is_open;    /* is_open: more requests may come */
 	struct setup setup;      /* monitor */
 	struct sandbox *sandbox; /* net */
+	struct title title;
 	int signals;
 	struct child children[ZYGOTE_FORKS];
 	size_t forks;
@@ -71,6 +72,7 @@ static err_t prepare_monitor(struct zygote *z)
 		e = setup_get(&z->setup, buf_bytes(&setup));
 	if (e == OK)
 		e = setup_warm(&z->setup);
+	z->setup.title = z->title;
 	if (e == OK)
 		e = read_fd(ZYGOTE_KEYS, false, KEYS_MAX, &keys);
 	if (e == OK)
@@ -102,7 +104,7 @@ static NORETURN void be_net(struct zygote *z, struct fdpass_got *got)
 	os_signals_reset();
 	if (child_keep_fds(fds, 1) != OK)
 		_exit(EXIT_FATAL);
-	net_main(fds[0], z->sandbox, true);
+	net_main(fds[0], z->sandbox, true, &z->title);
 }
 
 static NORETURN void be_monitor(struct zygote *z, struct fdpass_got *got, int told)
@@ -256,10 +258,11 @@ static int run(struct zygote *z)
 	return 0;
 }
 
-int zygote_main(const char *role)
+int zygote_main(const char *role, const struct title *title)
 {
 	static struct zygote z; /* large, and alive as long as the process */
 	z.is_open = true;
+	z.title = *title;
 	z.is_net = strcmp(role, "net") == 0;
 	for (size_t i = 0; i < ZYGOTE_FORKS; i++)
 		z.children[i].told = -1;
