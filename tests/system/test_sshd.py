@@ -576,7 +576,8 @@ def test_accepted_and_failed_lines(sshd, client, world):
     assert client.run(server, "true").status == 255
     assert re.search(r"Invalid user no-such-user from 127\.0\.0\.1 port \d+", server.log())
     assert re.search(r"Failed publickey for invalid user no-such-user from 127\.0\.0\.1 port \d+ ssh2: ED25519 SHA256:", server.log())
-    assert re.search(r"Connection closed by invalid user no-such-user 127\.0\.0\.1 port \d+ \[preauth\]", server.log())
+    closed = r"Connection closed by invalid user no-such-user 127\.0\.0\.1 port \d+ \[preauth\]"
+    assert ground.wait_until(lambda: re.search(closed, server.log()), 10)
 
 
 def test_passwords(sshd, client, account):
