@@ -486,6 +486,32 @@ def test_dump_names_a_connection(world, ours):
     assert banner("-C", "user=bert,addr=192.0.2.1,host=x") == "none"
 
 
+def test_a_wrong_name_is_told_once(world, ours, client):
+    """What counts lines at the usual level (fail2ban) sees one for one attempt, as with OpenSSH."""
+    with Sshd(world, ours, log_level="INFO").start() as server:
+        user, server.user = server.user, "no-such-user"
+        assert client.run(server, "true").status == 255
+        server.user = user
+        assert ground.wait_until(lambda: "Connection closed by invalid user" in server.log(), 10)
+        assert len(re.findall(r"(?m)^(?:Invalid user|Failed).*no-such-user", server.log())) == 1
+
+
+def test_a_question_may_stay_unanswered(world, ours):
+    """Nobody can be asked (no terminal): the client goes on to other methods in the middle of a conversation."""
+    options = ("-o", "KbdInteractiveAuthentication=yes", "-o", "PasswordAuthentication=yes")
+    with Sshd(world, ours).start(*options) as server:
+        command, log, _ = Ssh(world, ours).command(server)
+        command[command.index("PreferredAuthentications=publickey")] = \
+            "PreferredAuthentications=publickey,keyboard-interactive,password"
+        command[command.index("BatchMode=yes")] = "BatchMode=no"
+        command[command.index("-i") + 1] = str(world.keys.path("ed25519", "other"))
+        env = {"SSH_ASKPASS_REQUIRE": "never"}
+        code, _, _ = feed([*command, "true"], None, 30, env)
+        assert code == 255 and "Permission denied" in log.read_text(), log.read_text()[-500:]
+        assert ground.wait_until(lambda: "Connection closed by authenticating user" in server.log(), 10)
+        assert "internal error" not in server.log()
+
+
 # -- limits
 
 def test_max_startups(sshd, client):

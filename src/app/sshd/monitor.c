@@ -38,10 +38,15 @@ const char *mon_who(const struct monitor *m, char *room, size_t n)
 
 void mon_log_try(const struct monitor *m, const char *verdict, const char *method, const char *what)
 {
+	bool is_key = strcmp(method, "publickey") == 0;
 	bool is_loud = strcmp(verdict, "Accepted") == 0 ||
 		       (strcmp(verdict, "Postponed") != 0 &&
-			       (!m->is_valid || strcmp(method, "password") == 0 ||
+			       ((!m->is_valid && !is_key) || strcmp(method, "password") == 0 ||
 				       m->ps.rules.failures >= mon_conf(m)->max_auth_tries / 2));
+	/* Log scanners count these lines.  Where every client begins with "none", that is no try,
+	 * and a wrong name has its own line already. */
+	if (strcmp(verdict, "Failed") == 0 && strcmp(method, "none") == 0)
+		is_loud = false;
 	log_put(is_loud ? LOG_L_INFO : LOG_L_VERBOSE,
 		"%s %s for %s%.100s from %.200s port %u ssh2%s%s", verdict, method,
 		m->is_valid ? "" : "invalid user ", m->name, m->ends.remote, m->ends.remote_port,

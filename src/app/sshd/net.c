@@ -301,7 +301,9 @@ static err_t on_auth_event(struct net *n, const struct au_event *e)
 	}
 	case AU_EV_ASK_KBDINT:
 		return ask_kbdint(n, e);
-	case AU_EV_REFUSED: /* the monitor has told it to the log */
+	case AU_EV_REFUSED:        /* the monitor has told it to the log */
+	case AU_EV_KBDINT_STOPPED: /* the monitor keeps no conversation: the next answers stand
+				      alone */
 		return OK;
 	default:
 		return E_BUG;
