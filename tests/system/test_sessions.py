@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: ISC
 """Sessions as people use them: our client with our server."""
+import base64
 import hashlib
 import os
 import re
+import signal
+import socket
 import subprocess
+import threading
 import time
 
 import pytest
@@ -136,6 +140,41 @@ def test_a_key_file_that_never_comes_can_be_interrupted(client, server, tmp_path
         assert child.wait(5) != 0
     finally:
         child.kill()
+
+
+def test_an_agent_that_waits_can_be_interrupted(client, server, world, tmp_path):
+    """A touch or a PIN may be asked for while an agent signs; ^C ends the waiting."""
+    def text(b):
+        return len(b).to_bytes(4, "big") + b
+    blob = base64.b64decode(world.keys.public("ed25519").split()[1])
+    asked = threading.Event()
+    with socket.socket(socket.AF_UNIX) as agent:
+        agent.bind(str(tmp_path / "agent"))
+        agent.listen()
+
+        def serve():
+            peer, _ = agent.accept()
+            with peer, peer.makefile("rb") as stream:
+                while length := stream.read(4):
+                    request = stream.read(int.from_bytes(length, "big"))
+                    if request[0] == 13:
+                        asked.set()
+                    elif request[0] == 11:
+                        peer.sendall(text(b"\x0c\0\0\0\1" + text(blob) + text(b"card")))
+                    else:
+                        peer.sendall(text(b"\5"))
+        threading.Thread(target=serve, daemon=True).start()
+        command, _, _ = client.command(server, [f"IdentityAgent={tmp_path}/agent"], debug=False)
+        command[command.index("IdentitiesOnly=yes")] = "IdentitiesOnly=no"
+        command[command.index("-i") + 1] = str(tmp_path / "none")
+        child = subprocess.Popen([*command, "true"], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        assert asked.wait(20)
+        time.sleep(0.3)
+        child.send_signal(signal.SIGINT)
+        try:
+            assert child.wait(5) != 0
+        finally:
+            child.kill()
 
 
 # -- rekeying under load

@@ -271,6 +271,7 @@ static err_t on_success(struct ssh *s, const struct au_event *e)
 			"password or a "
 			"touch is asked for from here on, it is not for this login.",
 			s->host);
+	TRY(ssh_catch_signals(s));
 	return session_start(s);
 }
 

@@ -175,7 +175,7 @@ static void on_signal(void *arg, int signo)
 	ssh_finish(s, is_plain_end ? 0 : SSH_EXIT_ERROR, "disconnected by user");
 }
 
-static err_t catch_signals(struct ssh *s)
+err_t ssh_catch_signals(struct ssh *s)
 {
 	static const int caught[] = {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGWINCH};
 	return ev_signals(s->ev, caught, ARRAY_N(caught), on_signal, s);
@@ -191,8 +191,7 @@ static err_t run(struct ssh *s)
 	s->pump.on_closed = on_closed;
 	TRY(ev_new(&s->ev));
 	TRY(connect_start(s));
-	identities_load(s);    /* while the server's first bytes are under way */
-	TRY(catch_signals(s)); /* after the files: an open or read may wait, and ^C must end it */
+	identities_load(s); /* while the server's first bytes are under way */
 	return ev_run(s->ev);
 }
 

@@ -182,6 +182,9 @@ void login_say_refused(struct ssh *s, struct cslice methods);
 
 /* session.c */
 MUST err_t session_start(struct ssh *s);
+/* From the session on signals are events.  Before it they end the process at once: a file, an agent
+ * or a token may keep it waiting. */
+MUST err_t ssh_catch_signals(struct ssh *s);
 MUST err_t session_events(struct ssh *s); /* after every message */
 MUST err_t session_poll(struct ssh *s);   /* once a turn, before writing */
 void session_resize(struct ssh *s);
