@@ -265,7 +265,7 @@ static err_t flush_chan(struct cn *cn, struct cn_chan *c)
 			TRY(tp_put(cn->tp, channel_eof, .recipient = c->peer_id));
 			c->eof_sent = true;
 		}
-		if (c->close_wanted || c->close_seen) {
+		if (c->close_wanted || (c->close_seen && !c->close_held)) {
 			TRY(tp_put(cn->tp, channel_close, .recipient = c->peer_id));
 			c->close_sent = true;
 		}

@@ -53,7 +53,8 @@ enum cn_ev_type {
 			  when set */
 	CN_EV_REPLY,   /* to our request with want_reply, in order: ok */
 	CN_EV_GLOBAL,  /* global request: name, data, want_reply -> cn_global_reply in order */
-	CN_EV_GLOBAL_REPLY /* to ours, in order: ok, data */
+	CN_EV_GLOBAL_REPLY, /* to ours, in order: ok, data */
+	CN_EV_CLOSING /* after cn_hold_close: the peer has closed, our CLOSE waits for cn_close */
 };
 
 struct cn_event {
@@ -115,6 +116,9 @@ void cn_consumed(struct cn *cn, uint32_t chan, size_t n);
 void cn_eof(struct cn *cn, uint32_t chan); /* no more data from us; sent after what is committed */
 void cn_close(struct cn *cn,
 	uint32_t chan); /* CLOSE is sent once the last request and EOF are out; no data after it */
+/* The peer's CLOSE is answered by cn_close only, not at once: what is left to be told, as the
+ * status of a program that still runs, can follow. */
+void cn_hold_close(struct cn *cn, uint32_t chan);
 /* The sink for incoming data is gone (EPIPE): what comes is dropped and acknowledged;
  * eow@openssh.com where the peer knows it. */
 void cn_discard_input(struct cn *cn, uint32_t chan);

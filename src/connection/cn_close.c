@@ -30,6 +30,13 @@ void cn_close(struct cn *cn, uint32_t chan)
 		cn_todo(cn, c);
 }
 
+void cn_hold_close(struct cn *cn, uint32_t chan)
+{
+	struct cn_chan *c = cn_chan_find(cn, chan);
+	if (c != NULL && !c->close_seen)
+		c->close_held = true;
+}
+
 static err_t end_of_data(struct cn *cn, struct cn_chan *c)
 {
 	if (c->eof_seen)
@@ -59,6 +66,8 @@ err_t cn_take_close(struct cn *cn, struct span body)
 	c->close_seen = true;
 	c->wants_room = false;
 	list_remove(&c->waiting);
+	if (c->close_held && !c->close_wanted)
+		return cn_event_add(cn, &(struct cn_event){.type = CN_EV_CLOSING, .chan = c->id});
 	if (!c->close_sent) {
 		cn_todo(cn, c);
 		return OK;

@@ -27,7 +27,7 @@ struct cn_chan {
 	struct list waiting; /* in cn.waiting: gets CN_EV_ROOM */
 	uint32_t id, slot, peer_id;
 	enum cn_state state;
-	bool is_session;
+	bool is_session, close_held;
 	/* outwards */
 	uint32_t window_out, packet_out;
 	bool wants_room; /* was told E_AGAIN */

@@ -14,7 +14,8 @@ err_t cn_request(
 {
 	TRY(cn->err);
 	struct cn_chan *c = cn_chan_find(cn, chan);
-	if (!cn_chan_is_usable(c))
+	bool is_held = c != NULL && c->close_held && c->close_seen && !c->close_wanted;
+	if (!cn_chan_is_usable(c) && !is_held)
 		return E_PHASE;
 	TRY(tq_put(&cn->out, TQ_OWN, channel_request, .recipient = c->peer_id,
 		.name = cslice_str(name), .want_reply = want_reply, .body = body));

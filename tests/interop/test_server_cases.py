@@ -498,6 +498,25 @@ def test_commands_whose_channels_both_sides_close_at_once(peer, server):
                 break
 
 
+@pytest.mark.parametrize("command,want", (("exec 0<&- 1>&- 2>&-; sleep 0.4; exit 7", b"exit-status"),
+                                          ("sleep 0.4; exit 7", b"exit-status"),
+                                          ("sleep 0.4; while echo x; do :; done", b"exit-signal"),
+                                          ("sleep 0.4; kill -15 $$", b"exit-signal"), ("", b"")))
+def test_the_status_comes_also_to_who_has_closed(peer, server, command, want):
+    """Some clients close at the end of the output and wait with the other CLOSE for the status."""
+    logged_in(peer, server)
+    theirs = peer.open_session()
+    if command:
+        peer.request(theirs, "exec", raw.string(command))
+        peer.expect(raw.CHANNEL_SUCCESS, skip=QUIET)
+    peer.send(bytes([raw.EOF]) + raw.u32(theirs))
+    peer.send(bytes([raw.CLOSE]) + raw.u32(theirs))
+    told = [peer.expect(raw.CHANNEL_REQUEST, raw.CLOSE, skip=(raw.EOF, *QUIET)) for _ in range(2 if command else 1)]
+    assert told[-1][0] == raw.CLOSE
+    assert want in told[0]
+    assert peer.open_session(1) is not None
+
+
 def test_server_waits_for_a_window_and_fills_it_exactly(peer, server):
     """From nothing, by one byte, by odd steps, to the last byte: the end itself needs no window."""
     logged_in(peer, server)

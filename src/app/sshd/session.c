@@ -91,10 +91,10 @@ static void end_pty(struct sess *s)
 		&s->server->ps, &(struct ps_req_pty_end){.tty = cslice_str(s->tty)}, &rep);
 }
 
-void sess_free(struct sess *s)
+/* The program reads its end, and writes into nothing. */
+static void let_go(struct sess *s)
 {
-	struct server *sv = s->server;
-	ev_timer_stop(sv->ev, &s->eof_hold);
+	ev_timer_stop(s->server->ev, &s->eof_hold);
 	if (s->has_io) {
 		chanio_stop(&s->io);
 		int fds[] = {s->io.in, s->io.in2, s->io.out.fd};
@@ -102,9 +102,29 @@ void sess_free(struct sess *s)
 			if (fds[i] >= 0 && fds[i] != s->master)
 				(void)close(fds[i]);
 	}
+	s->has_io = false;
 	if (s->has_pty && s->pid > 0)
 		(void)kill(-s->pid, SIGHUP);
 	end_pty(s);
+}
+
+/* The peer wants no more of it but how it ends: CLOSE waits for the program, as some clients close
+ * at the end of the output, and take the status that still comes. */
+static void peer_closed(struct sess *s)
+{
+	bool is_running = s->pid > 0 || s->is_exited;
+	let_go(s);
+	s->is_out_done = true;
+	if (is_running)
+		sess_check_end(s);
+	else
+		cn_close(s->server->cn, s->chan);
+}
+
+void sess_free(struct sess *s)
+{
+	struct server *sv = s->server;
+	let_go(s);
 	log_put(LOG_L_VERBOSE, "Close session: user %s from %.200s port %u id %u",
 		sv->start->user->name, sv->start->ends.remote, sv->start->ends.remote_port, s->id);
 	env_done(&s->client_env);
@@ -131,7 +151,9 @@ static err_t open_session(struct server *sv, uint32_t chan)
 	env_init(&s->client_env);
 	list_push(&sv->sessions, &s->link);
 	sv->sessions_n++;
-	return cn_accept(sv->cn, chan);
+	TRY(cn_accept(sv->cn, chan));
+	cn_hold_close(sv->cn, chan);
+	return OK;
 }
 
 static err_t on_open(struct server *sv, const struct cn_event *e)
@@ -174,6 +196,10 @@ static err_t on_channel(struct server *sv, struct cn_event *e)
 		sess_free(s);
 		return OK;
 	}
+	if (e->type == CN_EV_CLOSING) {
+		peer_closed(s);
+		return OK;
+	}
 	if (s->has_io)
 		return chanio_event(&s->io, e);
 	if (e->type == CN_EV_DATA)
@@ -194,6 +220,7 @@ static err_t on_cn_event(struct server *sv, struct cn_event *e)
 	case CN_EV_DATA:
 	case CN_EV_ROOM:
 	case CN_EV_EOF:
+	case CN_EV_CLOSING:
 	case CN_EV_CLOSED:
 		return on_channel(sv, e);
 	default:

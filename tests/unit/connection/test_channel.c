@@ -403,6 +403,46 @@ static void a_channel_is_over_with_the_second_close(void **state)
 	fx_done(&f);
 }
 
+/* A client that closes at the end of the output still gets the status: the server's CLOSE waits for
+ * the program. */
+static void a_held_close_lets_a_last_request_through(void **state)
+{
+	(void)state;
+	for (int is_closed_before = 0; is_closed_before < 2; is_closed_before++) {
+		struct fx f;
+		fx_init(&f);
+		uint32_t chan = open_chan(&f, MIB, 32 * KIB);
+		cn_hold_close(f.cn, chan);
+		if (is_closed_before)
+			cn_close(f.cn, chan);
+		assert_int_equal(say(&f, channel_close, .recipient = chan), OK);
+		if (!is_closed_before) {
+			poll_for(&f, CN_EV_EOF);
+			assert_int_equal(poll_for(&f, CN_EV_CLOSING).chan, chan);
+			flush(&f);
+			poll_for(&f, CN_EV_NONE);
+			dbl_take_none(f.tp);
+			struct iovec iov[TP_BULK_MAX];
+			size_t niov;
+			assert_int_equal(cn_reserve(f.cn, chan, 0, 1, iov, &niov), E_PHASE);
+			assert_int_equal(cn_request(f.cn, chan, "exit-status", false,
+						 cslice_of("\0\0\0\3", 4)),
+				OK);
+			cn_eof(f.cn, chan);
+			cn_close(f.cn, chan);
+		}
+		assert_int_equal(cn_request(f.cn, chan, "late", false, cslice_of("", 0)), E_PHASE);
+		flush(&f);
+		if (!is_closed_before)
+			assert_true(cslice_eq_str(taken(&f, channel_request).name, "exit-status"));
+		(void)taken(&f, channel_close);
+		dbl_take_none(f.tp);
+		poll_for(&f, CN_EV_CLOSED);
+		assert_int_equal(cn_channels(f.cn), 0);
+		fx_done(&f);
+	}
+}
+
 static void a_close_of_the_peer_is_answered_and_told_as_eof_first(void **state)
 {
 	(void)state;
@@ -781,6 +821,7 @@ int main(void)
 		cmocka_unit_test(eof_and_close_follow_what_was_sent_before),
 		cmocka_unit_test(both_sides_may_close_at_once),
 		cmocka_unit_test(a_channel_is_over_with_the_second_close),
+		cmocka_unit_test(a_held_close_lets_a_last_request_through),
 		cmocka_unit_test(a_close_of_the_peer_is_answered_and_told_as_eof_first),
 		cmocka_unit_test(data_still_comes_after_our_eof),
 		cmocka_unit_test(data_in_flight_when_we_closed_is_dropped),
