@@ -212,8 +212,10 @@ def test_server_memory_is_flat_under_a_flood_before_keys(peer, server):
     peer.login(server.user, key_of(server))
 
 
-def test_server_memory_is_flat_over_failing_key_exchanges(server):
+def test_server_memory_is_flat_over_failing_key_exchanges(server, ours):
     """What a connection took is given back also when its exchange fails, in each of its steps."""
+    if "asan" in ours.name:
+        pytest.skip("a sanitizer keeps freed memory back")
     def fail(step):
         with raw.connect(server.port).sock as sock:
             peer = raw.Raw(sock, "client")

@@ -55,7 +55,8 @@ static int load(struct kg_options *o, struct loaded *l, struct kg_old old, const
 	if (e == OK)
 		e = buf_err(&l->comment);
 	(void)fflush(stdout);
-	(void)fwrite(why.p, 1, why.n, stderr);
+	if (why.n > 0)
+		(void)fwrite(why.p, 1, why.n, stderr);
 	buf_done(&why);
 	return e == OK ? KG_OK : KG_FATAL;
 }
