@@ -150,7 +150,8 @@ static int replace_file(struct run *r)
 static int finish(struct run *r)
 {
 	if (r->o->find_host != NULL) {
-		(void)fwrite(r->out.p, 1, r->out.n, stdout);
+		if (r->out.n > 0)
+			(void)fwrite(r->out.p, 1, r->out.n, stdout);
 		return r->found ? KG_OK : KG_FAILED;
 	}
 	if (r->is_invalid) {
