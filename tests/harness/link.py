@@ -9,6 +9,27 @@ from . import world
 from .programs import TOP
 
 SERVER_HOST = "10.77.0.1"
+ECHO_SERVER = """
+import socket
+with socket.create_server(("0.0.0.0", 0)) as s:
+    print(s.getsockname()[1], flush=True)
+    c, _ = s.accept()
+    c.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    while block := c.recv(4096):
+        c.sendall(block)
+"""
+ECHO_CLIENT = """
+import socket, statistics, sys, time
+took = []
+with socket.create_connection((sys.argv[1], int(sys.argv[2]))) as s:
+    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for _ in range(15):
+        begin = time.monotonic()
+        s.sendall(bytes(200))
+        s.recv(4096)
+        took.append((time.monotonic() - begin) * 1000)
+print(statistics.median(took))
+"""
 
 
 def why_not():
@@ -53,6 +74,17 @@ class Link:
     def prefix(self, side):
         pid = self.server_pid if side == "server" else self.client_pid
         return ["nsenter", f"--net=/proc/{pid}/ns/net"]
+
+    def echo_ms(self):
+        """What a round trip of one small segment really takes here: the delay, and what the machine adds."""
+        server = subprocess.Popen([*self.prefix("server"), sys.executable, "-c", ECHO_SERVER], text=True,
+                                  stdout=subprocess.PIPE)
+        port = server.stdout.readline().strip()
+        done = subprocess.run([*self.prefix("client"), sys.executable, "-c", ECHO_CLIENT, SERVER_HOST, port],
+                              capture_output=True, text=True, check=True)
+        server.wait()
+        server.stdout.close()
+        return float(done.stdout)
 
     def can_connect(self, port):
         code = f"import socket; socket.create_connection(('{SERVER_HOST}', {port}), 5)"
