@@ -45,7 +45,7 @@ struct tp_env { /* all that the engine may ever ask of the world, injected; borr
 	struct chunk_pool *pool;
 	struct rng *rng;
 	struct tp_limits limits;
-	const char *version; /* "SSH-2.0-Bowline_0.1" without CR LF */
+	const char *version; /* "SSH-2.0-OpenSSH_Bowline_0.1" without CR LF */
 	const struct tp_hostkey *hostkeys;
 	size_t hostkeys_n;
 	const char *sig_algs; /* server: what server-sig-algs tells; NULL = the default list */

@@ -133,7 +133,7 @@ static err_t build_policy(struct ssh *s)
 static err_t build_version(struct ssh *s)
 {
 	buf_init(&s->version, 255);
-	buf_printf(&s->version, "SSH-2.0-Bowline_%s", BOWLINE_VERSION);
+	buf_printf(&s->version, "%s", BOWLINE_IDENTIFICATION);
 	if (!value_is_none(s->cfg.version_addendum)) {
 		char *addendum = NULL;
 		TRY(setup_expand(s, s->cfg.version_addendum, TOKENS_ALL, &addendum));

@@ -216,15 +216,15 @@ err_t session_start(struct ssh *s)
 {
 	struct cn_limits limits = {.window_first = WINDOW_FIRST,
 		.max_packet = PACKET_DATA,
-		.window_max =
-			peer_is(tp_peer_version(s->tp), "Bowline_*") ? WINDOW_OWN : WINDOW_OPENSSH};
+		.window_max = peer_is(tp_peer_version(s->tp), "*Bowline_*") ? WINDOW_OWN
+									    : WINDOW_OPENSSH};
 	TRY(cn_new(&s->cn, &(struct cn_env){.tp = s->tp, .limits = limits}));
 	session_alive_arm(s);
 	if (s->cfg.session_type != CFG_SESSION_NONE) {
 		TRY(cn_open(s->cn, "session", cslice_of(NULL, 0), &s->session.chan));
 		log_debug1("channel 0: new session [client-session]");
 	}
-	if (peer_is(tp_peer_version(s->tp), "OpenSSH_*,Bowline_*")) {
+	if (peer_is(tp_peer_version(s->tp), "OpenSSH_*")) {
 		log_debug1("Requesting no-more-sessions@openssh.com");
 		TRY(cn_global(s->cn, "no-more-sessions@openssh.com", false, cslice_of(NULL, 0)));
 	}

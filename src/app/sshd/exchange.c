@@ -10,6 +10,7 @@
 #include "app/sshd/exchange.h"
 #include "base/log.h"
 #include "wire/ssh.h"
+#include "transport/peer.h"
 
 struct parts {
 	struct cslice client_version, server_version, hostkey, values;
@@ -111,13 +112,7 @@ static bool agreed(struct cslice client, struct cslice server, struct cslice *ou
  * All that call themselves OpenSSH have kept to it since it exists, in 7.2. */
 static bool tells_first(struct cslice version)
 {
-	static const char *const kinds[] = {"SSH-2.0-OpenSSH_", "SSH-2.0-Bowline_"};
-	for (size_t i = 0; i < ARRAY_N(kinds); i++) {
-		size_t n = strlen(kinds[i]);
-		if (version.n >= n && memcmp(version.p, kinds[i], n) == 0)
-			return true;
-	}
-	return false;
+	return peer_is(version, "OpenSSH_*");
 }
 
 static bool is_first_of_somebody(const struct parts *p)

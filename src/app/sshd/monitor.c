@@ -194,10 +194,8 @@ static void log_end(const struct monitor *m, err_t why, uint32_t reason, const c
 			a, port);
 		break;
 	case E_VERSION:
-		log_put(LOG_L_INFO,
-			"Protocol major versions differ for %s port %u: SSH-2.0-Bowline_%s vs. "
-			"%.256s",
-			a, port, BOWLINE_VERSION, words);
+		log_put(LOG_L_INFO, "Protocol major versions differ for %s port %u: %s vs. %.256s",
+			a, port, BOWLINE_IDENTIFICATION, words);
 		log_put(LOG_L_INFO,
 			"banner exchange: Connection from %s port %u: could not read protocol "
 			"version",
@@ -366,7 +364,7 @@ static err_t put_fixed(struct monitor *m)
 	const struct server_config *c = mon_conf(m);
 	bool has_more = c->version_addendum != NULL && c->version_addendum[0] != 0 &&
 			strcmp(c->version_addendum, "none") != 0;
-	buf_printf(&m->version, "SSH-2.0-Bowline_%s%s%s", BOWLINE_VERSION, has_more ? " " : "",
+	buf_printf(&m->version, "%s%s%s", BOWLINE_IDENTIFICATION, has_more ? " " : "",
 		has_more ? c->version_addendum : "");
 	buf_put_u8(&m->version, 0);
 	put_hostkey_algs(m, c->hostkey_algorithms, &m->hostkey_algs);
