@@ -343,7 +343,8 @@ static void after_login_no_first_exchange_is_signed(void **state)
 {
 	struct scene s;
 	(void)state;
-	static const char *const told[] = {"SSH-2.0-OpenSSH_9.2p1 Debian-2", "SSH-2.0-OpenSSH_Bowline_0.1"};
+	static const char *const told[] = {
+		"SSH-2.0-OpenSSH_9.2p1 Debian-2", "SSH-2.0-OpenSSH_Bowline_0.1"};
 	for (size_t i = 0; i < ARRAY_N(told); i++) {
 		begin(&s, NULL, told[i]);
 		assert_int_equal(check(&s.t, &s.first), OK);
