@@ -198,12 +198,13 @@ static err_t take_request(struct au_server *au, struct cslice body, uint64_t now
 	if (++au->requests > REQUESTS_MAX)
 		return E_AUTH_TRIES;
 	TRY(take_user(au, &m));
-	if (au->ki.is_open) {
-		au->ki.is_open = false;
-		TRY(event(au, (struct au_event){.type = AU_EV_KBDINT_STOPPED}));
-	}
+	bool was_open = au->ki.is_open;
+	au->ki.is_open = false;
 	TRY(replace(&au->method_name, m.method));
 	TRY(replace(&au->body, m.body));
+	if (was_open) /* after the buffers have changed: events point into them */
+		TRY(event(au, (struct au_event){.type = AU_EV_KBDINT_STOPPED,
+				      .method = cslice_str(au_server_kbdint.name)}));
 	au->alg = au->blob = cslice_of(NULL, 0);
 	au->request_us = now_us;
 	if (au->is_user_known)
