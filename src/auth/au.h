@@ -145,6 +145,7 @@ void au_server_free(struct au_server *au);
 bool au_server_busy(const struct au_server *au);
 /* now_us: for the minimum time of a failure.  E_AUTH_TRIES (here or in tick) after max_tries
  * failures. */
+/* Poll until NONE before the next call: what an event lends lasts no longer. */
 MUST err_t au_server_msg(struct au_server *au, uint8_t msg, struct cslice body, uint64_t now_us);
 MUST err_t au_server_poll(struct au_server *au, struct au_event *ev);
 MUST err_t au_server_answer(struct au_server *au, uint32_t ask, err_t verdict, struct cslice data);

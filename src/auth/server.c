@@ -27,6 +27,22 @@ static const struct au_server_method *const methods[] = {
 };
 
 /* ---- events and questions ---- */
+static const struct au_server_method *method_find(struct cslice name)
+{
+	for (size_t i = 0; i < ARRAY_N(methods); i++)
+		if (cslice_eq_str(name, methods[i]->name))
+			return methods[i];
+	return NULL;
+}
+
+/* An event may wait while the next message takes the place of this one, so it names the method from
+ * the table. */
+static struct cslice method_shown(const struct au_server *au)
+{
+	const struct au_server_method *m = method_find(buf_bytes(&au->method_name));
+	return cslice_str(m != NULL ? m->name : "unknown");
+}
+
 static err_t event(struct au_server *au, struct au_event ev)
 {
 	if (au->events_n == AU_SERVER_EVENTS)
@@ -34,7 +50,7 @@ static err_t event(struct au_server *au, struct au_event ev)
 	ev.user = buf_bytes(&au->user);
 	ev.service = buf_bytes(&au->service);
 	if (ev.method.p == NULL)
-		ev.method = buf_bytes(&au->method_name);
+		ev.method = method_shown(au);
 	au->events[au->events_n++] = ev;
 	return OK;
 }
@@ -143,14 +159,6 @@ static err_t replace(struct buf *b, struct cslice s)
 	buf_clear(b);
 	buf_put(b, s.p, s.n);
 	return buf_err(b);
-}
-
-static const struct au_server_method *method_find(struct cslice name)
-{
-	for (size_t i = 0; i < ARRAY_N(methods); i++)
-		if (cslice_eq_str(name, methods[i]->name))
-			return methods[i];
-	return NULL;
 }
 
 static bool method_may(const struct au_server *au, const struct au_server_method *m)

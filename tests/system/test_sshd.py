@@ -248,7 +248,7 @@ def test_the_monitor_signs_later_exchanges(sshd, world, ours, theirs, whose, whe
     block = bytes(range(256)) * 2048
     result = Ssh(world, {"ours": ours, "theirs": theirs}[whose]).run(
         server, "cat", stdin=block, rekey="64K" if where == "client" else None)
-    assert result.status == 0 and result.out == block and result.rekeys >= 2, str(result)
+    assert result.status == 0 and result.out == block and result.rekeys >= 1, str(result)
     assert "not signed" not in server.log()
 
 
