@@ -258,11 +258,7 @@ static void message(struct stage *s, const struct tp_event *ev)
 		return;
 	struct cslice body = cslice_of(ev->body.p, ev->body.n);
 	if (ev->msg >= SSH_MSG_global_request)
-		return;     /* the connection's */
-	while (poll_one(a)) /* au.h: every event is taken before the next call */
-		;
-	if (a->err != OK)
-		return;
+		return; /* the connection's */
 	if (a->server != NULL) {
 		fail(a, au_server_msg(a->server, ev->msg, body, s->now_us));
 	} else {

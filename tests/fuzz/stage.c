@@ -302,6 +302,8 @@ static bool poll_one(struct stage *s)
 void stage_pump(struct stage *s)
 {
 	bool more = true;
+	if (s->settle != NULL) /* events of a tick or an answer are taken before the next message */
+		s->settle(s);
 	while (more) {
 		bool was_busy = s->busy != NULL && s->busy(s);
 		more = poll_one(s);
