@@ -23,7 +23,9 @@
  * It returns the length as it stands: the engine checks the limits before it allocates or waits.
  * seal cannot fail: should the library ever refuse, the packet is wiped, tag and all, and the peer
  * refuses that.  open gives E_MAC and leaves pkt wiped. The batch forms work on several packets at
- * once (multi-buffer); NULL = the engine loops.
+ * once (multi-buffer); NULL = the engine loops.  chain gives the IV (of the cipher's size) that a
+ * fresh context needs to go on at this packet, whether its length was asked or not; NULL = the
+ * key's own IV and the place of the packet say all.
  *
  * Source: RFC 4253 6, RFC 5647, OpenSSH PROTOCOL (etm, chacha20-poly1305), compat 7.1.
  */
@@ -59,6 +61,7 @@ struct pktc {
 	err_t (*open)(void *ctx, struct pktc_at at, uint8_t *pkt, size_t n);
 	void (*seal_many)(void *ctx, const struct pktc_one *v, size_t v_n);
 	err_t (*open_many)(void *ctx, const struct pktc_one *v, size_t v_n);
+	void (*chain)(const void *ctx, uint8_t *iv);
 };
 
 /* No protection: what stands before the first NEWKEYS (RFC 4253 6). */

@@ -102,6 +102,10 @@ static err_t plain_open(void *ctx, struct pktc_at at, uint8_t *pkt, size_t n)
 	X(HMAC_SHA1, 20, "hmac-sha1")                                                              \
 	X(HMAC_SHA256, 32, "hmac-sha2-256")                                                        \
 	X(HMAC_SHA512, 64, "hmac-sha2-512")                                                        \
+	X(HMAC_SHA1_96, 12, "hmac-sha1-96")                                                        \
+	X(HMAC_MD5, 16, "hmac-md5")                                                                \
+	X(HMAC_MD5_96, 12, "hmac-md5-96")                                                          \
+	X(HMAC_RIPEMD160, 20, "hmac-ripemd160")                                                    \
 	X(UMAC64, 8, "umac-64")                                                                    \
 	X(UMAC128, 16, "umac-128")
 

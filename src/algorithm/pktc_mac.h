@@ -13,7 +13,8 @@
 #define PKTC_MAC_MAX HASH_MAX
 
 struct pktc_mac {
-	size_t size; /* of the tag */
+	size_t size;   /* of the tag */
+	bool is_short; /* the tag is only the beginning of the hash (RFC 2104 5) */
 	struct hmac *hmac;
 	struct umac *umac;
 };

@@ -30,12 +30,6 @@ static const struct {
 	{ALG_CIPHER, "aes192-cbc"},
 	{ALG_CIPHER, "aes256-cbc"},
 	{ALG_CIPHER, "rijndael-cbc@lysator.liu.se"},
-	{ALG_MAC, "hmac-md5"},
-	{ALG_MAC, "hmac-md5-96"},
-	{ALG_MAC, "hmac-sha1-96"},
-	{ALG_MAC, "hmac-md5-etm@openssh.com"},
-	{ALG_MAC, "hmac-md5-96-etm@openssh.com"},
-	{ALG_MAC, "hmac-sha1-96-etm@openssh.com"},
 };
 
 static bool is_later(enum alg_kind kind, struct cslice name)

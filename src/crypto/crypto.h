@@ -20,7 +20,9 @@ MUST err_t crypto_init(void);
 const char *crypto_version(void);
 
 /* ---- hashes ---- */
-enum hash_id { HASH_MD5, HASH_SHA1, HASH_SHA256, HASH_SHA384, HASH_SHA512, HASH_N };
+/* HASH_RIPEMD160 is for MACs alone and stands first: what keys and fingerprints may use begins at
+ * HASH_MD5. */
+enum hash_id { HASH_RIPEMD160, HASH_MD5, HASH_SHA1, HASH_SHA256, HASH_SHA384, HASH_SHA512, HASH_N };
 #define HASH_MAX 64
 
 size_t hash_size(enum hash_id id);

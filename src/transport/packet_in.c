@@ -11,7 +11,9 @@
  *
  * A bad length under a cipher that hides it is told to nobody: the engine swallows as many bytes as
  * the largest packet would have, and then fails as a wrong MAC does (an immediate error would be an
- * oracle for the decrypted word).
+ * oracle for the decrypted word).  Under a chained cipher the same holds for a wrong MAC: there any
+ * block of the past can be put where the length stands, and the number of bytes that are taken
+ * before the end would tell what is in it.
  */
 #include <assert.h>
 
@@ -151,6 +153,18 @@ static err_t length_check(const struct tp *tp, uint32_t packet_length)
 	return OK;
 }
 
+static void start_discard(struct tp *tp)
+{
+	tp->in.need = 0;
+	tp->in.discard = 4 + (size_t)tp->max_packet + tp->in_way.pktc->tag;
+}
+
+static bool hides_damage(const struct tp_way *way)
+{
+	return way->pktc->clear_len == 0 && way->mat.cipher != NULL &&
+	       (way->mat.cipher->flags & AF_CHAINED) != 0;
+}
+
 /* Sets in->need or in->discard once enough bytes are there to know. */
 static err_t learn_length(struct tp *tp)
 {
@@ -169,7 +183,7 @@ static err_t learn_length(struct tp *tp)
 	}
 	if (p->clear_len == 4 || p->tag == 0)
 		return e;
-	in->discard = 4 + (size_t)tp->max_packet + p->tag;
+	start_discard(tp);
 	return OK;
 }
 
@@ -212,14 +226,20 @@ static err_t inflate_payload(struct tp *tp, struct cslice *payload)
 	return OK;
 }
 
+/* E_AGAIN: the packet is damaged, and nobody shall know yet. */
 static err_t open_packet(struct tp *tp, uint32_t *seq, struct cslice *payload)
 {
 	struct tp_in *in = &tp->in;
 	struct tp_way *way = &tp->in_way;
 	uint8_t *pkt = in->c->p + in->at;
 	size_t n = in->need - way->pktc->tag;
-	TRY(way->pktc->open(
-		way->ctx, (struct pktc_at){way->seq, way->packets, way->blocks}, pkt, n));
+	err_t e = way->pktc->open(
+		way->ctx, (struct pktc_at){way->seq, way->packets, way->blocks}, pkt, n);
+	if (e == E_MAC && hides_damage(way)) {
+		start_discard(tp);
+		return E_AGAIN;
+	}
+	TRY(e);
 	if (!tp->is_first_done && way->seq == UINT32_MAX)
 		return E_WRAP;
 	*seq = way->seq;
@@ -246,8 +266,11 @@ err_t tp_packet_step(struct tp *tp, struct tp_event *ev, bool *progress)
 		return OK;
 	uint32_t seq;
 	struct cslice payload;
-	TRY(open_packet(tp, &seq, &payload));
+	err_t e = open_packet(tp, &seq, &payload);
 	*progress = true;
+	if (e == E_AGAIN)
+		return OK;
+	TRY(e);
 	TRY(tp_dispatch(tp, ev, seq, payload));
 	tp_way_hurry(tp, &tp->in_way, PKTC_OPEN);
 	return OK;

@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: ISC
 """Writes pktc.json: packets sealed by AsyncSSH (and by OpenSSL and nettle beneath it), for pktc_test.c.
 
+AsyncSSH has no HMAC of RIPEMD-160: it is given nettle's.
+
 Three packets for each cipher and MAC, one after the other in one connection's life.  The IVs stand shortly before a carry,
 so that a counter of 32 or 64 bits is found out.  Needs Debian's python3-asyncssh and libnettle8; run it by hand.
 """
+import ctypes
 import hashlib
 import json
 import os
@@ -12,17 +15,40 @@ import warnings
 
 warnings.simplefilter("ignore")
 import asyncssh  # noqa: E402
+import asyncssh.mac  # noqa: E402
 from asyncssh.encryption import get_encryption  # noqa: E402
 
 CIPHERS = [("aes128-ctr", 16, 16), ("aes192-ctr", 24, 16), ("aes256-ctr", 32, 16),
            ("aes128-gcm@openssh.com", 16, 12), ("aes256-gcm@openssh.com", 32, 12),
            ("chacha20-poly1305@openssh.com", 64, 0)]
 MACS = [(base + etm, size, etm != "@") for etm in ("@", "-etm@") for base, size in
-        (("hmac-sha1", 20), ("hmac-sha2-256", 32), ("hmac-sha2-512", 64), ("umac-64", 16), ("umac-128", 16))]
+        (("hmac-sha1", 20), ("hmac-sha1-96", 20), ("hmac-sha2-256", 32), ("hmac-sha2-512", 64), ("hmac-md5", 16),
+         ("hmac-md5-96", 16), ("umac-64", 16), ("umac-128", 16), ("hmac-ripemd160", 20))]
+MACS.append(("hmac-ripemd160@openssh.com", 20, False))
 SEQ = 0xfffffffe  # the sequence number turns over too
 
 
+class NettleRipemd(asyncssh.mac.MAC):
+    """HMAC over RIPEMD-160 by libnettle"""
+
+    def sign(self, seq, packet):
+        nettle = ctypes.CDLL("libnettle.so.8")
+        state = ctypes.create_string_buffer(1024)
+        data = seq.to_bytes(4, "big") + packet
+        tag = ctypes.create_string_buffer(20)
+        nettle.nettle_hmac_ripemd160_set_key(state, ctypes.c_size_t(len(self._key)), self._key)
+        nettle.nettle_hmac_ripemd160_update(state, ctypes.c_size_t(len(data)), data)
+        nettle.nettle_hmac_ripemd160_digest(state, ctypes.c_size_t(20), tag)
+        return tag.raw
+
+
+for alg in (b"hmac-ripemd160", b"hmac-ripemd160@openssh.com", b"hmac-ripemd160-etm@openssh.com"):
+    asyncssh.mac.register_mac_alg(alg, 20, 20, b"-etm" in alg, NettleRipemd, (), False)
+
+
 def mac_name(name):
+    if name.endswith(".com"):
+        return name
     plain_hmac = name.startswith("hmac") and "-etm" not in name
     return name[:-1] if plain_hmac else name + "openssh.com"
 

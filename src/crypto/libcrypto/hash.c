@@ -12,11 +12,13 @@
 #include <stdlib.h>
 
 #include <openssl/md5.h>
+#include <openssl/ripemd.h>
 #include <openssl/sha.h>
 
 #include "crypto/libcrypto/lib.h"
 
 union state {
+	RIPEMD160_CTX ripemd160;
 	MD5_CTX md5;
 	SHA_CTX sha1;
 	SHA256_CTX sha256;
@@ -46,6 +48,7 @@ struct hash_row {
 		return Final(out, &s->member);                                                     \
 	}
 
+ADAPT(ripemd160, ripemd160, RIPEMD160_Init, RIPEMD160_Update, RIPEMD160_Final)
 ADAPT(md5, md5, MD5_Init, MD5_Update, MD5_Final)
 ADAPT(sha1, sha1, SHA1_Init, SHA1_Update, SHA1_Final)
 ADAPT(sha256, sha256, SHA256_Init, SHA256_Update, SHA256_Final)
@@ -54,12 +57,13 @@ ADAPT(sha512, sha512, SHA512_Init, SHA512_Update, SHA512_Final)
 
 /* clang-format off */
 static const struct hash_row rows[HASH_N] = {
-	/*                name      library     size block */
-	[HASH_MD5]    = {"md5",    "MD5",       16,  64, md5_init,    md5_update,    md5_final},
-	[HASH_SHA1]   = {"sha1",   "SHA1",      20,  64, sha1_init,   sha1_update,   sha1_final},
-	[HASH_SHA256] = {"sha256", "SHA2-256",  32,  64, sha256_init, sha256_update, sha256_final},
-	[HASH_SHA384] = {"sha384", "SHA2-384",  48, 128, sha384_init, sha384_update, sha384_final},
-	[HASH_SHA512] = {"sha512", "SHA2-512",  64, 128, sha512_init, sha512_update, sha512_final},
+	/*                   name         library      size block */
+	[HASH_RIPEMD160] = {"ripemd160", "RIPEMD-160", 20,  64, ripemd160_init, ripemd160_update, ripemd160_final},
+	[HASH_MD5]       = {"md5",       "MD5",        16,  64, md5_init,       md5_update,       md5_final},
+	[HASH_SHA1]      = {"sha1",      "SHA1",       20,  64, sha1_init,      sha1_update,      sha1_final},
+	[HASH_SHA256]    = {"sha256",    "SHA2-256",   32,  64, sha256_init,    sha256_update,    sha256_final},
+	[HASH_SHA384]    = {"sha384",    "SHA2-384",   48, 128, sha384_init,    sha384_update,    sha384_final},
+	[HASH_SHA512]    = {"sha512",    "SHA2-512",   64, 128, sha512_init,    sha512_update,    sha512_final},
 };
 /* clang-format on */
 

@@ -64,6 +64,7 @@ static const struct apply_case apply_cases[] = {
 	{ALG_CIPHER, "AES128-CTR", NULL, "AES128-CTR"},
 	{ALG_MAC, "-umac*,*sha1*", "hmac-sha2-256-etm@openssh.com,hmac-sha2-512-etm@openssh.com,hmac-sha2-256,hmac-sha2-512",
 	 NULL},
+	{ALG_MAC, "hmac-md5-96,hmac-ripemd160", "hmac-md5-96,hmac-ripemd160", NULL},
 	{ALG_KEX, "+diffie-hellman-group1-sha1",
 	 "mlkem768x25519-sha256,sntrup761x25519-sha512,sntrup761x25519-sha512@openssh.com,curve25519-sha256,"
 	 "curve25519-sha256@libssh.org,ecdh-sha2-nistp256,ecdh-sha2-nistp384,ecdh-sha2-nistp521,"
@@ -143,10 +144,20 @@ static void queries_list_every_row_in_order(void **state)
 		"sha256\n"
 		"curve25519-sha256\ncurve25519-sha256@libssh.org\nsntrup761x25519-sha512\n"
 		"sntrup761x25519-sha512@openssh.com\nmlkem768x25519-sha256\n";
+	static const char *const mac =
+		"hmac-sha1\nhmac-sha1-96\nhmac-sha2-256\nhmac-sha2-512\nhmac-md5\nhmac-md5-96\n"
+		"umac-64@openssh.com\numac-128@openssh.com\nhmac-sha1-etm@openssh.com\n"
+		"hmac-sha1-96-etm@openssh.com\nhmac-sha2-256-etm@openssh.com\n"
+		"hmac-sha2-512-etm@openssh.com\nhmac-md5-etm@openssh.com\n"
+		"hmac-md5-96-etm@openssh.com\numac-64-etm@openssh.com\numac-128-etm@openssh.com\n"
+		"hmac-ripemd160\nhmac-ripemd160@openssh.com\nhmac-ripemd160-etm@openssh.com\n";
 	struct buf b;
 	buf_init(&b, 4096);
 	alg_names(ALG_KEX, true, &b);
 	assert_buf(&b, kex);
+	buf_clear(&b);
+	alg_names(ALG_MAC, true, &b);
+	assert_buf(&b, mac);
 	buf_clear(&b);
 	alg_names(ALG_COMPRESSION, false, &b);
 	assert_buf(&b, "none,zlib@openssh.com");

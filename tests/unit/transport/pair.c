@@ -18,15 +18,27 @@ static const char all_kex[] =
 static const char all_hostkeys[] =
 	"ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,"
 	"rsa-sha2-512,rsa-sha2-256,ssh-rsa";
-static const char all_ciphers[] =
-	"chacha20-poly1305@openssh.com,aes128-gcm@openssh.com,aes256-gcm@openssh.com,"
-	"aes128-ctr,aes192-ctr,aes256-ctr";
-static const char all_macs[] =
-	"umac-64-etm@openssh.com,umac-128-etm@openssh.com,hmac-sha2-256-etm@openssh.com,"
-	"hmac-sha2-512-etm@openssh.com,hmac-sha1-etm@openssh.com,umac-64@openssh.com,umac-128@"
-	"openssh.com,"
-	"hmac-sha2-256,hmac-sha2-512,hmac-sha1";
 static const char all_comps[] = "none,zlib@openssh.com";
+
+/* Every row of the table, the default ones first. */
+static const char *all_of(enum alg_kind kind)
+{
+	static char lists[ALG_KIND_N][4096];
+	if (lists[kind][0] == '\0') {
+		struct buf spec, all;
+		struct cslice bad;
+		buf_init(&spec, sizeof(lists[kind]));
+		buf_init(&all, sizeof(lists[kind]) - 1);
+		buf_put_u8(&spec, '+');
+		alg_names(kind, false, &spec);
+		err_t e = alg_list_apply(kind, false, buf_bytes(&spec), &all, &bad);
+		assert(e == OK);
+		memcpy(lists[kind], all.p, all.n);
+		buf_done(&all);
+		buf_done(&spec);
+	}
+	return lists[kind];
+}
 
 /* Chunks go from pair to pair: a fresh megabyte for each would be most of a test's time. */
 static struct chunk *stash;
@@ -65,8 +77,9 @@ static void end_init(struct end *e, enum tp_role role, uint64_t seed)
 	chunk_pool_init(&e->pool, 16 * CHUNK_SIZE);
 	stash_take(&e->pool);
 	rng_seeded_init(&e->rng, seed);
-	e->policy = (struct alg_policy){all_kex, all_hostkeys, all_ciphers, all_ciphers, all_macs,
-		all_macs, all_comps, all_comps};
+	const char *ciphers = all_of(ALG_CIPHER), *macs = all_of(ALG_MAC);
+	e->policy = (struct alg_policy){
+		all_kex, all_hostkeys, ciphers, ciphers, macs, macs, all_comps, all_comps};
 	buf_init(&e->msgs, (size_t)64 << 20);
 	buf_init(&e->words, (size_t)4 << 20);
 	for (size_t i = 0; i < ARRAY_N(e->blobs); i++)
