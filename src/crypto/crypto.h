@@ -78,6 +78,7 @@ void cipher_free(struct cipher *c);
 MUST err_t cipher_crypt(struct cipher *c, const uint8_t *in, uint8_t *out, size_t n);
 /* CTR only: set the position to `block` blocks after iv. */
 MUST err_t cipher_seek(struct cipher *c, uint64_t block);
+const char *cipher_name(enum cipher_id id); /* "aes-128-ctr" */
 size_t cipher_key_size(enum cipher_id id);
 size_t cipher_block(enum cipher_id id);
 

@@ -8,6 +8,9 @@
  */
 #include <stdatomic.h>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #if defined(__aarch64__) && defined(__linux__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
@@ -24,20 +27,63 @@ bool cpu_has_aes(void)
 {
 	return __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul");
 }
+
+/* The compiler wants a literal each. */
+#define FEATURES(X)                                                                                \
+	X("aes")                                                                                   \
+	X("pclmul")                                                                                \
+	X("avx")                                                                                   \
+	X("avx2")                                                                                  \
+	X("bmi2")                                                                                  \
+	X("avx512f")                                                                               \
+	X("avx512ifma")
+#define PUT(name)                                                                                  \
+	if (__builtin_cpu_supports(name))                                                          \
+		buf_printf(out, "%s" name, out->n > from ? " " : "");
+
+void cpu_features(struct buf *out)
+{
+	size_t from = out->n;
+	uint32_t a = 0, b = 0, c = 0, d = 0;
+	FEATURES(PUT)
+	/* Not every compiler knows these by name: leaf 7 of CPUID. */
+	if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0)
+		return;
+	buf_printf(out, "%s%s%s", b & bit_SHA ? " sha" : "", c & bit_VAES ? " vaes" : "",
+		c & bit_VPCLMULQDQ ? " vpclmulqdq" : "");
+}
 #elif defined(__aarch64__) && defined(__linux__)
 bool cpu_has_aes(void)
 {
 	return (getauxval(AT_HWCAP) & HWCAP_AES) != 0 && (getauxval(AT_HWCAP) & HWCAP_PMULL) != 0;
+}
+
+void cpu_features(struct buf *out)
+{
+	unsigned long has = getauxval(AT_HWCAP);
+	buf_printf(out, "asimd%s%s%s%s", has & HWCAP_AES ? " aes" : "",
+		has & HWCAP_PMULL ? " pmull" : "", has & HWCAP_SHA2 ? " sha2" : "",
+		has & HWCAP_SHA512 ? " sha512" : "");
 }
 #elif defined(__aarch64__)
 bool cpu_has_aes(void)
 {
 	return true; /* every 64-bit ARM of the other systems that this is built for */
 }
+
+void cpu_features(struct buf *out)
+{
+	buf_printf(out, "asimd aes pmull");
+}
 #else
 bool cpu_has_aes(void)
 {
 	return false;
+}
+
+void cpu_features(struct buf *out)
+{
+	(void)out; /* none that is known here */
 }
 #endif
 

@@ -17,6 +17,9 @@ enum pick_impl { PICK_LIBCRYPTO, PICK_IPSECMB, PICK_N };
 
 /* Does this CPU have AES instructions? */
 bool cpu_has_aes(void);
+/* The instruction sets of this CPU that an implementation may make use of, by name, blanks between;
+ * appended. */
+void cpu_features(struct buf *out);
 
 /* "libcrypto", "ipsec-mb" */
 const char *pick_impl_name(enum pick_impl impl);

@@ -21,6 +21,16 @@ class Programs:
     def is_bowline(self):
         return self.name != "openssh"
 
+    @cached_property
+    def speed(self):
+        """ssh-speed, which only we have."""
+        ssh = Path(self.ssh)
+        places = [ssh.parent / "ssh-speed", ssh.parent.parent / "ssh-speed" / "ssh-speed"]
+        path = next((p for p in places if p.is_file()), None)
+        if path is None or not self.is_bowline:
+            raise RuntimeError(f"no ssh-speed beside {ssh}")
+        return str(path)
+
     def query(self, what):
         """The names `ssh -Q what` prints."""
         done = subprocess.run([self.ssh, "-Q", what], capture_output=True, text=True, timeout=20)

@@ -17,6 +17,7 @@ struct cipher {
 };
 
 struct cipher_row {
+	const char *name;
 	enum lib_cipher lib;
 	uint8_t key, block;
 	bool is_ctr;
@@ -24,16 +25,21 @@ struct cipher_row {
 
 /* clang-format off */
 static const struct cipher_row rows[CIPHER_ID_N] = {
-	/*                      library         key block ctr */
-	[CIPHER_AES128_CTR] = {LIB_AES128_CTR,  16, 16, true},
-	[CIPHER_AES192_CTR] = {LIB_AES192_CTR,  24, 16, true},
-	[CIPHER_AES256_CTR] = {LIB_AES256_CTR,  32, 16, true},
-	[CIPHER_AES128_CBC] = {LIB_AES128_CBC,  16, 16, false},
-	[CIPHER_AES192_CBC] = {LIB_AES192_CBC,  24, 16, false},
-	[CIPHER_AES256_CBC] = {LIB_AES256_CBC,  32, 16, false},
-	[CIPHER_3DES_CBC]   = {LIB_3DES_CBC,    24,  8, false},
+	/*                      name            library         key block ctr */
+	[CIPHER_AES128_CTR] = {"aes-128-ctr",   LIB_AES128_CTR,  16, 16, true},
+	[CIPHER_AES192_CTR] = {"aes-192-ctr",   LIB_AES192_CTR,  24, 16, true},
+	[CIPHER_AES256_CTR] = {"aes-256-ctr",   LIB_AES256_CTR,  32, 16, true},
+	[CIPHER_AES128_CBC] = {"aes-128-cbc",   LIB_AES128_CBC,  16, 16, false},
+	[CIPHER_AES192_CBC] = {"aes-192-cbc",   LIB_AES192_CBC,  24, 16, false},
+	[CIPHER_AES256_CBC] = {"aes-256-cbc",   LIB_AES256_CBC,  32, 16, false},
+	[CIPHER_3DES_CBC]   = {"des-ede3-cbc",  LIB_3DES_CBC,    24,  8, false},
 };
 /* clang-format on */
+
+const char *cipher_name(enum cipher_id id)
+{
+	return rows[id].name;
+}
 
 size_t cipher_key_size(enum cipher_id id)
 {
