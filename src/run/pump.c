@@ -13,6 +13,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "run/path.h"
 #include "run/pump.h"
 
 #define IO_MAX   ((size_t)256 * 1024) /* bytes a system call: larger got slower (cache) */
@@ -221,6 +222,7 @@ err_t pump_start(struct pump *p)
 {
 	TRY(set_nonblocking(p->fd_in));
 	TRY(set_nonblocking(p->fd_out));
+	path_bound_unsent(p->fd_out);
 	p->is_one_fd = p->fd_in == p->fd_out;
 	p->is_in_eof = p->is_blocked = p->is_turning = p->is_kicked = p->is_closing = false;
 	p->is_out_dead = p->is_full = p->is_held = false;

@@ -101,7 +101,7 @@ err_t tq_flush(struct tq *q)
 #define M(name, no, phase, to)                                                                     \
 	err_t tq_put_##name(struct tq *q, enum tq_kind kind, const struct ssh_##name *msg)         \
 	{                                                                                          \
-		struct slice room;                                                                 \
+		struct slice room = {NULL, 0};                                                     \
 		TRY(tq_begin(q, kind, no, ssh_size_##name(msg), &room));                           \
 		struct wr w = wr_of(room);                                                         \
 		ssh_put_##name(&w, msg);                                                           \

@@ -13,14 +13,12 @@
 
 #include "app/common/qos.h"
 #include "app/ssh/ssh.h"
+#include "run/path.h"
 #include "transport/peer.h"
 
-#define WINDOW_FIRST   ((uint32_t)2 << 20)
-#define WINDOW_OPENSSH ((uint32_t)15 << 20) /* its input buffer collapses beyond 16 MiB */
-#define WINDOW_OWN     ((uint32_t)24 << 20)
-#define PACKET_DATA    32768
-#define SECOND_US      1000000
-#define BODY_MAX       ((size_t)4 << 20)
+#define PACKET_DATA 32768
+#define SECOND_US   1000000
+#define BODY_MAX    ((size_t)4 << 20)
 
 extern char **environ;
 
@@ -214,10 +212,7 @@ static err_t on_opened(struct ssh *s)
 
 err_t session_start(struct ssh *s)
 {
-	struct cn_limits limits = {.window_first = WINDOW_FIRST,
-		.max_packet = PACKET_DATA,
-		.window_max = peer_is(tp_peer_version(s->tp), "*Bowline_*") ? WINDOW_OWN
-									    : WINDOW_OPENSSH};
+	struct cn_limits limits = {.max_packet = PACKET_DATA, .window_max = path_window(s->fd_in)};
 	TRY(cn_new(&s->cn, &(struct cn_env){.tp = s->tp, .limits = limits}));
 	session_alive_arm(s);
 	if (s->cfg.session_type != CFG_SESSION_NONE) {

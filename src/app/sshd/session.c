@@ -12,6 +12,7 @@
 #include "os/child.h"
 #include "os/drop.h"
 #include "os/random.h"
+#include "run/path.h"
 
 #define POOL_BYTES      (64 * CHUNK_SIZE)
 #define REST_US         500000
@@ -445,7 +446,8 @@ static err_t start(struct server *sv)
 	chunk_pool_init(&sv->pool, POOL_BYTES);
 	TRY(tp_thaw(&sv->tp, &sv->tp_env, st->frozen, os_monotonic_us()));
 	wipe((void *)(uintptr_t)st->frozen.p, st->frozen.n);
-	TRY(cn_new(&sv->cn, &(struct cn_env){.tp = sv->tp}));
+	TRY(cn_new(&sv->cn,
+		&(struct cn_env){.tp = sv->tp, .limits.window_max = path_window(st->fd_in)}));
 	sv->pump = (struct pump){.ev = sv->ev,
 		.tp = sv->tp,
 		.fd_in = st->fd_in,
