@@ -19,14 +19,17 @@ def memory_file(w):
 class Side:
     """Its server, kept running, and its client's command line; run() measures one command."""
 
-    def __init__(self, name, w, tested=None):
-        self.name, self.world, self.tested = name, w, tested
+    def __init__(self, name, w, tested=None, old_ciphers=False):
+        """old_ciphers: the server takes every one that it knows, in place of its defaults."""
+        self.name, self.world, self.tested, self.old_ciphers = name, w, tested, old_ciphers
         self.server_cpu, self.client_cpu = measure.Group(name + "-server"), measure.Group(name + "-client")
         self.server = self.client = None
 
     def make_server(self, path=None):
-        ciphers = ",".join(self.tested.query("cipher"))
-        return Sshd(self.world, self.tested, ["MaxStartups 200", f"Ciphers {ciphers}"], link=path, log_level="INFO")
+        lines = ["MaxStartups 200"]
+        if self.old_ciphers:
+            lines.append("Ciphers " + ",".join(self.tested.query("cipher")))
+        return Sshd(self.world, self.tested, lines, link=path, log_level="INFO")
 
     def start(self):
         self.server = self.make_server()
