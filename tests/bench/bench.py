@@ -214,14 +214,14 @@ def table(figures, names, first):
     for (row, unit), values in figures.items():
         if "floor" in values:
             print(f"{row}: {values['floor']:.2f} {unit}")
-    print(f"\n{'':30}{'':17}" + "".join(f"{n:>14}" for n in names) + "   ratio  bar")
+    print(f"\n{'':34}{'':17}" + "".join(f"{n:>14}" for n in names) + "   ratio  bar")
     for (row, unit), values in figures.items():
         if "floor" in values:
             continue
         if "reference" in values:
             ratio, (sign, bar) = values[first] / values["reference"], values["bar"]
             met = ratio >= bar if sign == ">=" else ratio <= bar
-            print(f"{row:30}{unit:17}{values[first]:14.2f}{'':{14 * (len(names) - 1)}}{ratio:8.2f}  {sign} {bar} of "
+            print(f"{row:34}{unit:17}{values[first]:14.2f}{'':{14 * (len(names) - 1)}}{ratio:8.2f}  {sign} {bar} of "
                   f"{values['reference']:.2f} {values['of']}: {'met' if met else 'MISSED'}")
             continue
         cells = "".join(f"{values[n]:14.{2 if values[n] < 100 else 0}f}" if n in values else f"{'-':>14}" for n in names)
@@ -237,7 +237,7 @@ def table(figures, names, first):
                 text += f", {'no more' if values[first] <= values['dropbear'] else 'MORE'} than dropbear"
             if unit == "round trips":
                 text += f"  at most {TRIPS} {'met' if round(values[first], 1) <= TRIPS else 'MISSED'}"
-        print(f"{row:30}{unit:17}{cells}{text}")
+        print(f"{row:34}{unit:17}{cells}{text}")
 
 
 def main():
