@@ -66,6 +66,8 @@ const struct pktc *pktc_for(
 		return pktc_ctr_row(
 			impl_for(use_fast, PICK_CTR), mac->mac, (mac->flags & AF_ETM) != 0);
 	default:
-		return NULL;
+		return mac == NULL ? NULL
+				   : pktc_chained_row(
+					     cipher->prot, mac->mac, (mac->flags & AF_ETM) != 0);
 	}
 }

@@ -18,6 +18,9 @@ const struct pktc *pktc_chacha_row(enum pick_impl impl);
 /* NULL for MACI_NONE. */
 const struct pktc *pktc_ctr_row(enum pick_impl impl, enum mac_id mac, bool is_etm);
 
+/* The rows with AF_CHAINED; NULL for MACI_NONE and for any other cipher. */
+const struct pktc *pktc_chained_row(enum prot_id prot, enum mac_id mac, bool is_etm);
+
 /* Something that cannot happen did (the library failed in the middle of a packet): nothing of it
  * may be sent. */
 static inline void pktc_spoil(uint8_t *pkt, size_t n, size_t tag)

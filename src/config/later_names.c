@@ -25,11 +25,6 @@ static const struct {
 	{ALG_HOSTKEY, "ssh-dss"},
 	{ALG_HOSTKEY, "ssh-mldsa44-ed25519@openssh.com"},
 	{ALG_HOSTKEY, "ssh-mldsa44-ed25519" CERT},
-	{ALG_CIPHER, "3des-cbc"},
-	{ALG_CIPHER, "aes128-cbc"},
-	{ALG_CIPHER, "aes192-cbc"},
-	{ALG_CIPHER, "aes256-cbc"},
-	{ALG_CIPHER, "rijndael-cbc@lysator.liu.se"},
 };
 
 static bool is_later(enum alg_kind kind, struct cslice name)

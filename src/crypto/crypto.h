@@ -26,6 +26,9 @@ enum hash_id { HASH_RIPEMD160, HASH_MD5, HASH_SHA1, HASH_SHA256, HASH_SHA384, HA
 #define HASH_MAX 64
 
 size_t hash_size(enum hash_id id);
+/* Does this system's library have it?  It may have been built without the old ones; whatever needs
+ * such a hash gives E_UNSUPPORTED then. */
+bool hash_is_there(enum hash_id id);
 size_t hash_block(enum hash_id id);
 const char *hash_name(enum hash_id id); /* "sha256" */
 /* Hash of the parts in order; out has hash_size(id) bytes. */
@@ -66,21 +69,27 @@ enum cipher_id {
 	CIPHER_AES192_CBC,
 	CIPHER_AES256_CBC,
 	CIPHER_3DES_CBC,
+	CIPHER_BLOWFISH_CBC,
+	CIPHER_CAST128_CBC,
+	CIPHER_ARCFOUR,
 	CIPHER_ID_N
 };
 struct cipher;
-/* iv: the first counter block or CBC IV.  E_UNSUPPORTED when the library lacks it. */
+bool cipher_is_there(enum cipher_id id); /* as hash_is_there */
+/* iv: the first counter block or CBC IV, none for arcfour.  E_UNSUPPORTED when the library lacks
+ * it. */
 MUST err_t cipher_new(
 	struct cipher **out, enum cipher_id id, struct cslice key, struct cslice iv, bool encrypt);
 void cipher_free(struct cipher *c);
-/* n: a multiple of the block for CBC; any for CTR.  in may equal out.  State goes on from call to
- * call. */
+/* n: a multiple of the block for CBC; any for CTR and arcfour.  in may equal out.  State goes on
+ * from call to call. */
 MUST err_t cipher_crypt(struct cipher *c, const uint8_t *in, uint8_t *out, size_t n);
 /* CTR only: set the position to `block` blocks after iv. */
 MUST err_t cipher_seek(struct cipher *c, uint64_t block);
 const char *cipher_name(enum cipher_id id); /* "aes-128-ctr" */
-size_t cipher_key_size(enum cipher_id id);
+size_t cipher_key_size(enum cipher_id id);  /* arcfour: the smaller one of 16 and 32 */
 size_t cipher_block(enum cipher_id id);
+size_t cipher_iv_size(enum cipher_id id);
 
 /* AES-GCM one packet a call, 12-byte nonce, 16-byte tag.  open: E_MAC, out wiped. */
 struct gcm;

@@ -24,7 +24,12 @@ static void put_way(struct buf *b, const struct tp_way *way)
 	buf_put_cstring(b, m->cipher->name);
 	buf_put_cstring(b, m->mac_row != NULL ? m->mac_row->name : "");
 	buf_put_cstring(b, m->comp->name);
-	buf_put_string(b, cslice_of(m->iv.b, m->iv.n));
+	uint8_t iv[SECRET_MAX];
+	memcpy(iv, m->iv.b, m->iv.n);
+	if (way->pktc->chain != NULL) /* where the chain stands, not where it began */
+		way->pktc->chain(way->ctx, iv);
+	buf_put_string(b, cslice_of(iv, m->iv.n));
+	wipe(iv, sizeof(iv));
 	buf_put_string(b, cslice_of(m->key.b, m->key.n));
 	buf_put_string(b, cslice_of(m->mac.b, m->mac.n));
 	buf_put_u32(b, way->seq);
@@ -76,8 +81,7 @@ static err_t may_freeze(const struct tp *tp)
 		return E_PHASE;
 	if (tp->in_way.z != NULL || tp->out_way.z != NULL)
 		return E_PHASE;
-	uint32_t flags = tp->in_way.mat.cipher->flags | tp->out_way.mat.cipher->flags;
-	return (flags & AF_CHAINED) != 0 ? E_UNSUPPORTED : OK; /* its state isn't in the keys */
+	return OK;
 }
 
 err_t tp_freeze(struct tp *tp, struct buf *out)
@@ -123,7 +127,7 @@ static err_t get_keymat(struct rd *r, struct tp_keymat *m)
 	if (r->bad || m->cipher == NULL || m->comp == NULL || (mac.n > 0) != (m->mac_row != NULL))
 		return E_FORMAT;
 	bool is_aead = (m->cipher->flags & AF_AEAD) != 0;
-	if (is_aead != (m->mac_row == NULL) || (m->cipher->flags & AF_CHAINED) != 0)
+	if (is_aead != (m->mac_row == NULL))
 		return E_FORMAT;
 	bool ok = get_secret(r, m->cipher->iv, &m->iv) && get_secret(r, m->cipher->key, &m->key) &&
 		  get_secret(r, is_aead ? 0 : m->mac_row->key, &m->mac);

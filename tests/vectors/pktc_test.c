@@ -82,7 +82,7 @@ static void run(const struct subject *s, const struct json *packets, uint32_t se
 			"open", (int64_t)at.packet);
 		at.seq++;
 		at.packet++;
-		at.block += (n - s->row->clear_len) / 16;
+		at.block += (n - s->row->clear_len) / s->row->block;
 	}
 	s->row->done(open);
 	s->row->done(seal);

@@ -117,7 +117,7 @@ static err_t add_cipher(struct local *l, struct report_sheet *s, enum cipher_id 
 	rng_fill(os_rng(), key, sizeof(key));
 	rng_fill(os_rng(), iv, sizeof(iv));
 	err_t e = cipher_new(&w.cipher, id, cslice_of(key, cipher_key_size(id)),
-		cslice_of(iv, cipher_block(id)), encrypt);
+		cslice_of(iv, cipher_iv_size(id)), encrypt);
 	if (e == OK)
 		e = measure_sizes(l, &w, cipher_op, name, line);
 	cipher_free(w.cipher);

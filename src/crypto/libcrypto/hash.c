@@ -12,13 +12,13 @@
 #include <stdlib.h>
 
 #include <openssl/md5.h>
-#include <openssl/ripemd.h>
 #include <openssl/sha.h>
 
+#include "crypto/libcrypto/legacy.h"
 #include "crypto/libcrypto/lib.h"
 
 union state {
-	RIPEMD160_CTX ripemd160;
+	struct old_ripemd160 ripemd160;
 	MD5_CTX md5;
 	SHA_CTX sha1;
 	SHA256_CTX sha256;
@@ -48,7 +48,7 @@ struct hash_row {
 		return Final(out, &s->member);                                                     \
 	}
 
-ADAPT(ripemd160, ripemd160, RIPEMD160_Init, RIPEMD160_Update, RIPEMD160_Final)
+ADAPT(ripemd160, ripemd160, old_ripemd160_init, old_ripemd160_update, old_ripemd160_final)
 ADAPT(md5, md5, MD5_Init, MD5_Update, MD5_Final)
 ADAPT(sha1, sha1, SHA1_Init, SHA1_Update, SHA1_Final)
 ADAPT(sha256, sha256, SHA256_Init, SHA256_Update, SHA256_Final)
@@ -80,6 +80,11 @@ struct hmac {
 size_t hash_size(enum hash_id id)
 {
 	return rows[id].size;
+}
+
+bool hash_is_there(enum hash_id id)
+{
+	return id != HASH_RIPEMD160 || old_ripemd160_is_there();
 }
 
 size_t hash_block(enum hash_id id)
@@ -116,6 +121,8 @@ err_t hash_parts(enum hash_id id, const struct cslice *parts, size_t parts_n, ui
 {
 	const struct hash_row *row = &rows[id];
 	union state s;
+	if (!hash_is_there(id))
+		return E_UNSUPPORTED;
 	err_t e = row->init(&s) == 1 ? run(row, &s, parts, parts_n, out) : lib_fail(E_CRYPTO);
 	wipe(&s, sizeof(s));
 	return e;
@@ -123,6 +130,8 @@ err_t hash_parts(enum hash_id id, const struct cslice *parts, size_t parts_n, ui
 
 err_t hash_new(struct hash **out, enum hash_id id)
 {
+	if (!hash_is_there(id))
+		return E_UNSUPPORTED;
 	struct hash *h = malloc(sizeof(*h));
 	if (h == NULL)
 		return E_MEM;
@@ -168,6 +177,8 @@ err_t hmac_new(struct hmac **out, enum hash_id id, struct cslice key)
 {
 	const struct hash_row *row = &rows[id];
 	uint8_t block[128] = {0};
+	if (!hash_is_there(id))
+		return E_UNSUPPORTED;
 	struct hmac *h = malloc(sizeof(*h));
 	err_t e = h == NULL ? E_MEM : OK;
 	if (e == OK && key.n > row->block)

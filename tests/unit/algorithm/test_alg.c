@@ -52,9 +52,12 @@ static const struct apply_case apply_cases[] = {
 	 NULL},
 	{ALG_CIPHER, "-*", "", NULL},
 	{ALG_CIPHER, "+aes128-ctr", "chacha20-poly1305@openssh.com," GCM_OPENSSH ",aes128-ctr,aes192-ctr,aes256-ctr", NULL},
+	{ALG_CIPHER, "arcfour", "arcfour", NULL},
+	{ALG_CIPHER, "+3des-cbc,aes256-cbc",
+	 "chacha20-poly1305@openssh.com," GCM_OPENSSH ",aes128-ctr,aes192-ctr,aes256-ctr,3des-cbc,aes256-cbc", NULL},
 	{ALG_CIPHER, "aes*-ctr", NULL, "aes*-ctr"}, /* patterns only in key lists */
-	{ALG_CIPHER, "aes128-ctr,arcfour", NULL, "arcfour"},
-	{ALG_CIPHER, "+arcfour,aes128-ctr", NULL, "arcfour"},
+	{ALG_CIPHER, "aes128-ctr,arcfive", NULL, "arcfive"},
+	{ALG_CIPHER, "+arcfive,aes128-ctr", NULL, "arcfive"},
 	{ALG_CIPHER, "aes128-ctr,,aes256-ctr", NULL, ""},
 	{ALG_CIPHER, "aes128-ctr,", NULL, ""},
 	{ALG_CIPHER, ",aes128-ctr", NULL, ""},
@@ -151,8 +154,16 @@ static void queries_list_every_row_in_order(void **state)
 		"hmac-sha2-512-etm@openssh.com\nhmac-md5-etm@openssh.com\n"
 		"hmac-md5-96-etm@openssh.com\numac-64-etm@openssh.com\numac-128-etm@openssh.com\n"
 		"hmac-ripemd160\nhmac-ripemd160@openssh.com\nhmac-ripemd160-etm@openssh.com\n";
+	static const char *const cipher =
+		"3des-cbc\naes128-cbc\naes192-cbc\naes256-cbc\naes128-ctr\naes192-ctr\naes256-ctr\n"
+		"aes128-gcm@openssh.com\naes256-gcm@openssh.com\nchacha20-poly1305@openssh.com\n"
+		"rijndael-cbc@lysator.liu.se\nblowfish-cbc\ncast128-cbc\narcfour\narcfour128\n"
+		"arcfour256\n";
 	struct buf b;
 	buf_init(&b, 4096);
+	alg_names(ALG_CIPHER, true, &b);
+	assert_buf(&b, cipher);
+	buf_clear(&b);
 	alg_names(ALG_KEX, true, &b);
 	assert_buf(&b, kex);
 	buf_clear(&b);
@@ -210,6 +221,25 @@ static void a_full_buffer_is_an_error(void **state)
 	buf_done(&b);
 }
 
+/* What is old is only there for those who name it. */
+static void nothing_old_is_on_by_default(void **state)
+{
+	(void)state;
+	size_t old = 0;
+	for (size_t i = 0; i < alg_ciphers_n; i++)
+		if ((alg_ciphers[i].flags & AF_LEGACY) != 0)
+			assert_int_equal((old++, alg_ciphers[i].rank), 0);
+	assert_int_equal(old, 10);
+	for (size_t i = 0; i < alg_macs_n; i++)
+		if ((alg_macs[i].flags & AF_LEGACY) != 0)
+			assert_int_equal((old++, alg_macs[i].rank), 0);
+	assert_int_equal(old, 10 + 9);
+	for (size_t i = 0; i < alg_kexes_n; i++)
+		if ((alg_kexes[i].flags & AF_LEGACY) != 0)
+			assert_int_equal((old++, alg_kexes[i].rank), 0);
+	assert_int_equal(old, 10 + 9 + 3);
+}
+
 static void names_are_unique_and_found(void **state)
 {
 	(void)state;
@@ -252,6 +282,7 @@ int main(void)
 		cmocka_unit_test(user_lists_replace_add_remove_and_put_first),
 		cmocka_unit_test(a_list_is_appended_and_not_mixed_with_what_stands_before),
 		cmocka_unit_test(a_full_buffer_is_an_error),
+		cmocka_unit_test(nothing_old_is_on_by_default),
 		cmocka_unit_test(names_are_unique_and_found),
 		cmocka_unit_test(the_client_prefers_gcm_on_a_cpu_with_aes),
 	};

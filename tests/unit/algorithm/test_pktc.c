@@ -48,6 +48,21 @@ static struct side make(const struct pair *p, enum pick_impl impl, enum pktc_dir
 	return s;
 }
 
+/* Packets run in order, and one that was refused is the last. */
+static bool is_chained(const struct pair *p)
+{
+	return (p->cipher->flags & AF_CHAINED) != 0;
+}
+
+/* A size near n that the row can seal: any, or whole blocks in a chain. */
+static size_t fit(const struct pair *p, const struct pktc *row, size_t n)
+{
+	if (!is_chained(p))
+		return n;
+	size_t unit = n > row->clear_len ? n - row->clear_len : 1;
+	return row->clear_len + (unit + row->block - 1) / row->block * row->block;
+}
+
 static void drop(struct side *s)
 {
 	s->row->done(s->ctx);
@@ -70,7 +85,8 @@ static void each_pair(pair_fn *f)
 			rng_fill(&r.rng, p.iv, sizeof(p.iv));
 			rng_fill(&r.rng, p.mac_key, sizeof(p.mac_key));
 			for (enum pick_impl impl = PICK_LIBCRYPTO; impl < PICK_N; impl++)
-				if (pick_gcm(impl) != NULL)
+				if (pick_gcm(impl) != NULL &&
+					!(is_chained(&p) && impl != PICK_LIBCRYPTO))
 					f(&p, impl);
 		}
 	}
@@ -91,7 +107,8 @@ static void round_trips(const struct pair *p, enum pick_impl impl)
 {
 	struct side seal = make(p, impl, PKTC_SEAL), open = make(p, impl, PKTC_OPEN);
 	struct pktc_at at = {.seq = UINT32_MAX - 3, .packet = 5, .block = 77};
-	for (size_t n = 16; n < 400; n += 1 + n / 50) {
+	for (size_t at_n = 16; at_n < 400; at_n += 1 + at_n / 50) {
+		size_t n = fit(p, seal.row, at_n);
 		for (size_t shift = 0; shift < 5;
 			shift++) { /* not aligned, and nothing written outside */
 			uint8_t *pkt = left + 1 + shift;
@@ -111,7 +128,7 @@ static void round_trips(const struct pair *p, enum pick_impl impl)
 			assert_int_equal(pkt[n + seal.row->tag], 0xee);
 			at.seq++;
 			at.packet++;
-			at.block += n / 16 + 1;
+			at.block += n / 8 + 1;
 		}
 	}
 	drop(&open);
@@ -151,20 +168,21 @@ static void any_length(const struct pair *p, enum pick_impl impl)
 {
 	static const uint32_t lengths[] = {
 		0, 1, 11, 12, 35000, 262144, 0x7fffffff, 0x80000000, 0xffffffff};
-	struct side seal = make(p, impl, PKTC_SEAL), open = make(p, impl, PKTC_OPEN);
 	for (size_t i = 0; i < ARRAY_N(lengths); i++) {
+		struct side seal = make(p, impl, PKTC_SEAL), open = make(p, impl, PKTC_OPEN);
 		struct pktc_at at = {.seq = (uint32_t)i, .packet = i, .block = 10 * i};
 		uint32_t length = 0;
-		fill(left, 64, 1);
+		size_t n = fit(p, seal.row, 64);
+		fill(left, n, 1);
 		be32_put(left, lengths[i]);
-		seal.row->seal(seal.ctx, at, left, 64);
-		memcpy(right, left, 64);
+		seal.row->seal(seal.ctx, at, left, n);
+		memcpy(right, left, n);
 		assert_int_equal(open.row->length(open.ctx, at, left, &length), OK);
 		assert_int_equal(length, lengths[i]);
-		assert_memory_equal(left, right, 64); /* the packet itself is as it came */
+		assert_memory_equal(left, right, n); /* the packet itself is as it came */
+		drop(&open);
+		drop(&seal);
 	}
-	drop(&open);
-	drop(&seal);
 }
 
 static void length_tells_the_number_as_it_stands(void **state)
@@ -179,7 +197,8 @@ static void padding_matrix(const struct pair *p, enum pick_impl impl)
 	struct side seal = make(p, impl, PKTC_SEAL), open = make(p, impl, PKTC_OPEN);
 	struct pktc_at at = {0};
 	for (size_t n = 4; n < 68; n++)
-		for (size_t padding = 0; padding < 256; padding += n % 16 == 4 ? 1 : 51) {
+		for (size_t padding = 0; padding < 256 && fit(p, open.row, n) == n;
+			padding += n % 16 == 4 ? 1 : 51) {
 			uint8_t *pkt =
 				malloc(n + open.row->tag); /* exact, for the address sanitizer */
 			fill(pkt, n, 9);
@@ -192,7 +211,7 @@ static void padding_matrix(const struct pair *p, enum pick_impl impl)
 			free(pkt);
 			at.seq++;
 			at.packet++;
-			at.block += 5;
+			at.block += 9;
 		}
 	drop(&open);
 	drop(&seal);
@@ -213,11 +232,19 @@ static void refuse(struct side *open, struct pktc_at at, uint8_t *pkt, size_t n)
 	assert_memory_equal(pkt, zero, n);
 }
 
+static void renew(struct side *open, const struct pair *p, enum pick_impl impl)
+{
+	drop(open);
+	*open = make(p, impl, PKTC_OPEN);
+}
+
 static void forge(const struct pair *p, enum pick_impl impl)
 {
-	enum { N = 48 };
+	enum { LEAST = 48 };
 	struct side seal = make(p, impl, PKTC_SEAL), open = make(p, impl, PKTC_OPEN);
 	struct pktc_at at = {.seq = 3, .packet = 3, .block = 30};
+	const size_t N = fit(p, seal.row, LEAST);
+	bool is_spoilt = is_chained(p) && seal.row->clear_len == 0; /* by each that is refused */
 	fill(clear, N, 5);
 	memcpy(left, clear, N);
 	seal.row->seal(seal.ctx, at, left, N);
@@ -225,10 +252,14 @@ static void forge(const struct pair *p, enum pick_impl impl)
 		memcpy(right, left, N + open.row->tag);
 		right[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		refuse(&open, at, right, N);
+		if (is_spoilt)
+			renew(&open, p, impl);
 	}
 	struct pktc_at next = {.seq = 4, .packet = 4, .block = 30};
 	memcpy(right, left, N + open.row->tag);
 	refuse(&open, next, right, N); /* the same packet again in another place */
+	if (is_spoilt)
+		renew(&open, p, impl);
 	memcpy(right, left, N + open.row->tag);
 	assert_int_equal(
 		open.row->open(open.ctx, at, right, N), OK); /* and the context is not spoilt */
@@ -296,6 +327,8 @@ static void both_implementations_make_the_same_bytes(void **state)
 /* The engine may build a second context from the same keys and go on with it at any packet. */
 static void change_over(const struct pair *p, enum pick_impl impl)
 {
+	if (is_chained(p))
+		return;
 	struct side seals[] = {make(p, PICK_LIBCRYPTO, PKTC_SEAL), make(p, impl, PKTC_SEAL)};
 	struct side opens[] = {make(p, PICK_LIBCRYPTO, PKTC_OPEN), make(p, impl, PKTC_OPEN)};
 	struct pktc_at at = {0};
@@ -323,6 +356,113 @@ static void a_connection_can_change_its_implementation_between_packets(void **st
 	each_pair(change_over);
 }
 
+/* A chain goes on in a context that is made from the keys, from where the chain stands (its next
+ * IV) and from the place of the packet; also when the length of the packet was asked before. */
+static struct side follow(const struct pair *p, struct side *from, enum pktc_dir dir)
+{
+	struct pair next = *p;
+	if (from->row->chain != NULL)
+		from->row->chain(from->ctx, next.iv);
+	drop(from);
+	return make(&next, PICK_LIBCRYPTO, dir);
+}
+
+static void chain_over(const struct pair *p, enum pick_impl impl)
+{
+	if (!is_chained(p))
+		return;
+	struct side seal = make(p, impl, PKTC_SEAL), open = make(p, impl, PKTC_OPEN);
+	struct side steady = make(p, impl, PKTC_SEAL); /* never changes over */
+	struct pktc_at at = {0};
+	for (size_t i = 0; i < 40; i++) {
+		size_t n = fit(p, seal.row, 16 + i * i);
+		uint32_t length = 0;
+		fill(clear, n, (uint8_t)i);
+		memcpy(left, clear, n);
+		memcpy(right, clear, n);
+		steady.row->seal(steady.ctx, at, right, n);
+		seal.row->seal(seal.ctx, at, left, n);
+		assert_memory_equal(left, right, n + seal.row->tag);
+		if (i % 3 == 0) {
+			assert_int_equal(open.row->length(open.ctx, at, left, &length), OK);
+			open = follow(p, &open, PKTC_OPEN);
+		}
+		assert_int_equal(open.row->length(open.ctx, at, left, &length), OK);
+		assert_int_equal(length, n - 4);
+		assert_int_equal(open.row->open(open.ctx, at, left, n), OK);
+		assert_memory_equal(left, clear, n);
+		at.seq++;
+		at.packet++;
+		at.block += (n - seal.row->clear_len) / seal.row->block;
+		if (i % 2 == 0)
+			seal = follow(p, &seal, PKTC_SEAL);
+		if (i % 5 == 0)
+			open = follow(p, &open, PKTC_OPEN);
+	}
+	drop(&steady);
+	drop(&open);
+	drop(&seal);
+}
+
+static void a_chain_goes_on_in_another_context(void **state)
+{
+	(void)state;
+	each_pair(chain_over);
+}
+
+static void a_stream_neither_goes_back_nor_skips_without_end(void **state)
+{
+	(void)state;
+	struct pair p = {alg_cipher_find(cslice_str("arcfour")),
+		alg_mac_find(cslice_str("hmac-sha1")), {1}, {0}, {2}};
+	uint64_t bad[] = {3, 0, ((uint64_t)1 << 28) + 5, UINT64_MAX};
+	for (size_t i = 0; i < ARRAY_N(bad); i++) {
+		struct side open = make(&p, PICK_LIBCRYPTO, PKTC_OPEN),
+			    seal = make(&p, PICK_LIBCRYPTO, PKTC_SEAL);
+		struct pktc_at at = {.block = 0};
+		uint32_t length = 0;
+		static const uint8_t zero[64];
+		fill(left, 32, 1);
+		seal.row->seal(seal.ctx, at, left, 32);
+		assert_int_equal(open.row->open(open.ctx, at, left, 32), OK);
+		at.block = bad[i];
+		assert_int_equal(open.row->length(open.ctx, at, left, &length), E_BUG);
+		assert_int_equal(open.row->open(open.ctx, at, left, 32), E_BUG);
+		fill(left, 32, 1);
+		seal.row->seal(seal.ctx, at, left, 32);
+		assert_memory_equal(left, zero, 32 + seal.row->tag);
+		drop(&seal);
+		drop(&open);
+	}
+}
+
+/* A part of a block has no meaning in a chain: nothing leaves, nothing is believed. */
+static void broken_block(const struct pair *p, enum pick_impl impl)
+{
+	if (!is_chained(p))
+		return;
+	for (size_t n = 4; n < 40; n++) {
+		struct side seal = make(p, impl, PKTC_SEAL), open = make(p, impl, PKTC_OPEN);
+		static const uint8_t zero[256];
+		bool is_good = fit(p, seal.row, n) == n;
+		fill(left, n, 1);
+		seal.row->seal(seal.ctx, (struct pktc_at){0}, left, n);
+		assert_int_equal(memcmp(left, zero, n + seal.row->tag) != 0, is_good);
+		err_t e = open.row->open(open.ctx, (struct pktc_at){0}, left, n);
+		assert_int_equal(e == OK, is_good);
+		if (!is_good)
+			assert_memory_equal(left, zero, n);
+		drop(&open);
+		drop(&seal);
+	}
+}
+
+static void parts_of_blocks_are_refused_in_a_chain(void **state)
+{
+	(void)state;
+	each_pair(broken_block);
+}
+
 /* First of all tests: nothing has started libipsec-mb yet. */
 static void a_short_session_does_not_start_the_fast_library(void **state)
 {
@@ -333,7 +473,7 @@ static void a_short_session_does_not_start_the_fast_library(void **state)
 		assert_null(strstr(row->name, "ipsec-mb"));
 	}
 	assert_false(mb_has_started());
-	(void)pktc_for(&alg_ciphers[0], &alg_macs[0], true);
+	(void)pktc_for(alg_cipher_find(cslice_str("aes128-ctr")), &alg_macs[0], true);
 	assert_int_equal(mb_has_started(), mb_runs());
 }
 
@@ -357,7 +497,8 @@ static void wrong_key_sizes_are_refused_and_done_cleans_up(void **state)
 		for (enum pick_impl impl = PICK_LIBCRYPTO; impl < PICK_N; impl++) {
 			const struct alg_cipher *c = &alg_ciphers[i];
 			pick_force_impl(impl);
-			const struct pktc *row = pktc_for(c, &alg_macs[3], true);
+			const struct pktc *row =
+				pktc_for(c, alg_mac_find(cslice_str("umac-64@openssh.com")), true);
 			void *ctx = calloc(1, row->ctx_size);
 			assert_int_not_equal(row->init(ctx, PKTC_SEAL, cslice_of(key, c->key + 1u),
 						     cslice_of(key, c->iv), cslice_of(key, 16)),
@@ -413,6 +554,9 @@ int main(void)
 		cmocka_unit_test(each_flipped_bit_and_each_replay_is_refused_and_wiped),
 		cmocka_unit_test(both_implementations_make_the_same_bytes),
 		cmocka_unit_test(a_connection_can_change_its_implementation_between_packets),
+		cmocka_unit_test(a_chain_goes_on_in_another_context),
+		cmocka_unit_test(a_stream_neither_goes_back_nor_skips_without_end),
+		cmocka_unit_test(parts_of_blocks_are_refused_in_a_chain),
 		cmocka_unit_test(the_fast_row_falls_back_to_libcrypto),
 		cmocka_unit_test(wrong_key_sizes_are_refused_and_done_cleans_up),
 		cmocka_unit_test(before_the_first_keys_nothing_changes),

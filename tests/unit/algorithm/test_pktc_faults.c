@@ -18,7 +18,7 @@
 #include "crypto/pick.h"
 #include "faults.h"
 
-#define N 100
+#define N_MAX 100
 
 struct side {
 	const struct pktc *row;
@@ -66,11 +66,19 @@ static void each_pair(void (*f)(const struct pair *p, enum pick_impl impl))
 		bool is_aead = (alg_ciphers[i].flags & AF_AEAD) != 0;
 		for (size_t k = 0; k < (is_aead ? 1 : alg_macs_n); k++)
 			for (enum pick_impl impl = PICK_LIBCRYPTO; impl < PICK_N; impl++)
-				if (pick_gcm(impl) != NULL)
+				if (pick_gcm(impl) != NULL &&
+					!((alg_ciphers[i].flags & AF_CHAINED) != 0 &&
+						impl != PICK_LIBCRYPTO))
 					f(&(struct pair){&alg_ciphers[i],
 						  is_aead ? NULL : &alg_macs[k]},
 						impl);
 	}
+}
+
+/* Whole blocks for every row. */
+static size_t size_for(const struct pktc *row, size_t n)
+{
+	return row->clear_len == 0 ? n : n + 4;
 }
 
 static bool is_zero(const uint8_t *p, size_t n)
@@ -81,19 +89,20 @@ static bool is_zero(const uint8_t *p, size_t n)
 	return true;
 }
 
-static void fill(uint8_t *pkt)
+static void fill(uint8_t *pkt, size_t n)
 {
-	memset(pkt, 0x61, N + 64);
-	be32_put(pkt, N - 4);
+	memset(pkt, 0x61, n + 64);
+	be32_put(pkt, (uint32_t)n - 4);
 }
 
 static void fail_in_seal(const struct pair *p, enum pick_impl impl)
 {
 	struct side s;
-	uint8_t pkt[N + 64];
+	uint8_t pkt[N_MAX + 64];
 	for (size_t n = 1;; n++) {
 		assert_int_equal(start(&s, p, impl, PKTC_SEAL), OK);
-		fill(pkt);
+		const size_t N = size_for(s.row, N_MAX - 4);
+		fill(pkt, N);
 		faults_arm(n, n % 2 == 0);
 		s.row->seal(s.ctx, (struct pktc_at){0}, pkt, N);
 		bool failed = faults_hit() != NULL;
@@ -114,11 +123,12 @@ static void nothing_leaves_when_sealing_fails(void **state)
 static void fail_in_open(const struct pair *p, enum pick_impl impl)
 {
 	struct side seal, open;
-	uint8_t pkt[N + 64];
+	uint8_t pkt[N_MAX + 64];
 	for (size_t n = 1;; n++) {
 		assert_int_equal(start(&seal, p, impl, PKTC_SEAL), OK);
 		assert_int_equal(start(&open, p, impl, PKTC_OPEN), OK);
-		fill(pkt);
+		const size_t N = size_for(seal.row, N_MAX - 4);
+		fill(pkt, N);
 		seal.row->seal(seal.ctx, (struct pktc_at){0}, pkt, N);
 		faults_arm(n, n % 2 == 0);
 		err_t e = open.row->open(open.ctx, (struct pktc_at){0}, pkt, N);
@@ -142,10 +152,11 @@ static void nothing_is_believed_when_opening_fails(void **state)
 static void fail_in_length(const struct pair *p, enum pick_impl impl)
 {
 	struct side seal, open;
-	uint8_t pkt[N + 64];
+	uint8_t pkt[N_MAX + 64];
 	assert_int_equal(start(&seal, p, impl, PKTC_SEAL), OK);
 	assert_int_equal(start(&open, p, impl, PKTC_OPEN), OK);
-	fill(pkt);
+	const size_t N = size_for(seal.row, N_MAX - 4);
+	fill(pkt, N);
 	seal.row->seal(seal.ctx, (struct pktc_at){0}, pkt, N);
 	for (size_t n = 1;; n++) {
 		uint32_t length = 12345;
@@ -197,8 +208,8 @@ static void count_allocations(const struct pair *p, enum pick_impl impl)
 	assert_int_equal(start(&open, p, impl, PKTC_OPEN), OK);
 	size_t before = allocations, ours = faults_allocations();
 	for (size_t i = 0; i < 20; i++) {
-		struct pktc_at at = {.seq = (uint32_t)i, .packet = i, .block = 3000 * i};
-		size_t n = i < 10 ? 64 : 32768;
+		struct pktc_at at = {.seq = (uint32_t)i, .packet = i, .block = 5000 * i};
+		size_t n = size_for(seal.row, i < 10 ? 64 : 32768);
 		uint32_t length = 0;
 		be32_put(pkt, (uint32_t)n - 4);
 		seal.row->seal(seal.ctx, at, pkt, n);

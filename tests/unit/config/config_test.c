@@ -206,7 +206,7 @@ static const struct {
 	{"BatchMode maybe", "bad yes/no argument"},
 	{"Ciphers bogus", "Bad SSH2 cipher spec"},
 	{"Ciphers arc", "unknown name 'arc'"},
-	{"Ciphers 3des-cbc", "none of these is in this build"},
+	{"HostKeyAlgorithms ssh-dss", "none of these is in this build"},
 	{"Host b\nBogus 1", "Bad configuration option"},
 	{"User \"x", "a quote is not closed"},
 	{"Include", "no argument after keyword \"Include\""},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Ciphers: NIST SP 800-38A, GCM specification cases, RFC 8439; positions, directions, refusals. */
+/* Ciphers: NIST SP 800-38A and 800-67, GCM specification cases, RFC 8439, RFC 2144, RFC 6229,
+ * Blowfish's own vectors; positions, directions, refusals. */
 #include "help.h"
 
 #define PLAIN                                                                                      \
@@ -58,6 +59,76 @@ static void ciphers_give_the_known_answers_in_steps_and_back(void **state)
 		assert_memory_equal(got, plain, sizeof(plain));
 		cipher_free(open);
 		cipher_free(seal);
+	}
+}
+
+struct old_case {
+	enum cipher_id id;
+	const char *key, *iv, *plain, *want;
+};
+
+#define RC4_KEY128 "0102030405060708090a0b0c0d0e0f10"
+#define RC4_KEY256 RC4_KEY128 "1112131415161718191a1b1c1d1e1f20"
+#define ZERO16     "00000000000000000000000000000000"
+
+/* clang-format off */
+static const struct old_case old_cases[] = {
+	{CIPHER_3DES_CBC, "0123456789abcdef23456789abcdef01456789abcdef0123", "0000000000000000",
+	 "5468652071756663", "a826fd8ce53b855f"},
+	{CIPHER_BLOWFISH_CBC, "0123456789abcdeff0e1d2c3b4a59687", "fedcba9876543210",
+	 "37363534333231204e6f77206973207468652074696d6520666f722000000000",
+	 "6b77b4d63006dee605b156e27403979358deb9e7154616d959f1652bd5ff92cc"},
+	{CIPHER_CAST128_CBC, "0123456712345678234567893456789a", "0000000000000000", "0123456789abcdef",
+	 "238b4fe5847e44b2"},
+	{CIPHER_ARCFOUR, RC4_KEY128, "", ZERO16 ZERO16,
+	 "9ac7cc9a609d1ef7b2932899cde41b975248c4959014126a6e8a84f11d1a9e1c"},
+	{CIPHER_ARCFOUR, RC4_KEY256, "", ZERO16 ZERO16,
+	 "eaa6bd25880bf93d3f5d1e4ca2611d91cfa45c9f7e714b54bdfa80027cb14380"},
+};
+/* clang-format on */
+
+static void old_ciphers_give_the_known_answers_and_back(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_N(old_cases); i++) {
+		const struct old_case *c = &old_cases[i];
+		uint8_t key[32], iv[8], plain[64], got[64];
+		struct cslice k = {key, help_hex(key, c->key)}, v = {iv, help_hex(iv, c->iv)};
+		size_t n = help_hex(plain, c->plain), step = v.n > 0 ? 8 : 5;
+		struct cipher *seal = NULL, *open = NULL;
+		assert_true(cipher_is_there(c->id));
+		assert_ok(cipher_new(&seal, c->id, k, v, true));
+		assert_ok(cipher_new(&open, c->id, k, v, false));
+		for (size_t at = 0; at < n; at += step)
+			assert_ok(cipher_crypt(seal, plain + at, got + at, num_min(step, n - at)));
+		assert_hex(got, c->want);
+		assert_ok(cipher_crypt(open, got, got, n));
+		assert_memory_equal(got, plain, n);
+		if (v.n > 0)
+			assert_int_equal(cipher_crypt(seal, plain, got, 7), E_BUG);
+		cipher_free(open);
+		cipher_free(seal);
+		assert_int_equal(cipher_new(&seal, c->id, cslice_of(key, k.n - 1), v, true), E_BUG);
+		assert_int_equal(cipher_new(&seal, c->id, k, cslice_of(iv, v.n + 1), true), E_BUG);
+	}
+}
+
+/* RFC 6229: what arcfour128 and arcfour256 begin with. */
+static void arcfour_stands_where_it_should_after_1536_bytes(void **state)
+{
+	(void)state;
+	static const char *const keys[] = {RC4_KEY128, RC4_KEY256},
+				 *const wants[] = {"ffa0b514647ec04f6306b892ae661181",
+					 "3e34135c79db010200767651cf263073"};
+	for (size_t i = 0; i < ARRAY_N(keys); i++) {
+		uint8_t key[32], got[1552] = {0};
+		size_t n = help_hex(key, keys[i]);
+		struct cipher *c = NULL;
+		assert_ok(cipher_new(
+			&c, CIPHER_ARCFOUR, cslice_of(key, n), cslice_of(NULL, 0), true));
+		assert_ok(cipher_crypt(c, got, got, sizeof(got)));
+		assert_hex(got + 1536, wants[i]);
+		cipher_free(c);
 	}
 }
 
@@ -228,6 +299,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ciphers_give_the_known_answers_in_steps_and_back),
+		cmocka_unit_test(old_ciphers_give_the_known_answers_and_back),
+		cmocka_unit_test(arcfour_stands_where_it_should_after_1536_bytes),
 		cmocka_unit_test(ctr_can_start_at_any_block_and_carries_into_the_high_half),
 		cmocka_unit_test(misuse_of_ciphers_is_refused),
 		cmocka_unit_test(triple_des_works_for_key_files),
