@@ -21,7 +21,7 @@ static void put(const char *text)
 
 static void echo_sequence(const struct ssh *s, const char *rest)
 {
-	char text[64] = {(char)s->session.escape.character};
+	char text[64] = {(char)s->session->escape.character};
 	size_t n = num_min(strlen(rest), sizeof(text) - 2);
 	memcpy(text + 1, rest, n);
 	put(text);
@@ -37,9 +37,9 @@ static void escape_disconnect(struct ssh *s)
 static void escape_suspend(struct ssh *s)
 {
 	echo_sequence(s, "^Z [suspend ssh]\r\n");
-	tty_raw_leave(&s->session.raw);
+	tty_raw_leave(&s->session->raw);
 	(void)kill(0, SIGSTOP); /* the whole job, as the terminal would */
-	if (tty_raw_enter(&s->session.raw) != OK)
+	if (tty_raw_enter(&s->session->raw) != OK)
 		ssh_say(LOG_L_ERROR, "the terminal cannot be made raw again");
 	session_resize(s);
 }
@@ -51,7 +51,7 @@ static void escape_break(struct ssh *s)
 	buf_init(&body, 16);
 	buf_put_u32(&body, 1000); /* RFC4335 3: milliseconds */
 	if (buf_err(&body) == OK &&
-		cn_request(s->cn, s->session.chan, "break", false, buf_bytes(&body)) != OK)
+		cn_request(s->cn, s->session->chan, "break", false, buf_bytes(&body)) != OK)
 		log_debug1("break was not sent");
 	buf_done(&body);
 }
@@ -92,7 +92,7 @@ static void escape_quieter(struct ssh *s)
 static void escape_channels(struct ssh *s)
 {
 	echo_sequence(s, "#\r\nThe following connections are open:\r\n");
-	if (s->session.is_open)
+	if (s->session->is_open)
 		put("  #0 client-session\r\n");
 }
 
@@ -120,7 +120,7 @@ static const struct { char letter; const char *text; escape_fn *fn; } escapes[] 
 
 static void escape_help(struct ssh *s)
 {
-	char text[4] = {(char)s->session.escape.character};
+	char text[4] = {(char)s->session->escape.character};
 	echo_sequence(s, "?\r\nSupported escape sequences:\r\n");
 	for (size_t i = 0; i < ARRAY_N(escapes); i++) {
 		if (escapes[i].text == NULL)
@@ -151,7 +151,7 @@ static bool obey(struct ssh *s, uint8_t letter)
 size_t escape_filter(void *arg, uint8_t *p, size_t n)
 {
 	struct ssh *s = arg;
-	struct escape *e = &s->session.escape;
+	struct escape *e = &s->session->escape;
 	size_t to = 0, from = 0;
 	if (e->character < 0)
 		return n;

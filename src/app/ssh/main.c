@@ -1,141 +1,21 @@
 /* SPDX-License-Identifier: ISC */
-/* main - the client's run: arguments, configuration, connection, login, session */
-#include <fcntl.h>
+/* main - the client at the keyboard: what happens between the login and the end */
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "app/ssh/ssh.h"
+#include "os/prompt.h"
 
-/* Words for the user: level INFO and above. */
-void ssh_say(enum log_level level, const char *fmt, ...)
-{
-	char text[4096];
-	va_list ap;
-	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	log_put(level, "%s", text);
-}
-
-void ssh_finish(struct ssh *s, int status, const char *disconnect_text)
-{
-	if (s->is_done)
-		return;
-	s->is_done = true;
-	s->exit_status = status;
-	if (disconnect_text != NULL && tp_error(s->tp) == OK &&
-		tp_disconnect(s->tp, 11, disconnect_text) ==
-			OK) { /* RFC4253 11.1: BY_APPLICATION */
-		pump_kick(&s->pump);
-		return;
-	}
-	pump_stop(&s->pump);
-	ev_stop(s->ev);
-}
-
-/* ---- the pump's events --------------------------------------------------------------------------
+/* ---- the connection's end -----------------------------------------------------------------------
  */
-static void warn_weak(const struct ssh *s)
-{
-	const struct alg_choice *c = tp_choice(s->tp);
-	if (s->cfg.warn_weak_crypto != CFG_WEAK_YES || (c->kex->flags & AF_PQ) != 0)
-		return;
-	ssh_say(LOG_L_INFO,
-		"** WARNING: connection is not using a post-quantum key exchange algorithm.");
-	ssh_say(LOG_L_INFO,
-		"** Who records it now may read it once large quantum computers exist.");
-	ssh_say(LOG_L_INFO,
-		"** A newer server would offer a better one (WarnWeakCrypto no silences this).");
-}
-
-static err_t on_message(struct ssh *s, struct tp_event *e)
-{
-	if (e->msg < SSH_MSG_global_request)
-		return login_message(s, e->msg, cslice_of(e->body.p, e->body.n));
-	if (s->cn == NULL)
-		return E_UNEXPECTED;
-	TRY(cn_msg(s->cn, e->msg, e->body));
-	return session_events(s);
-}
-
-static void on_version(const struct ssh *s)
-{
-	struct cslice v = tp_peer_version(s->tp);
-	const uint8_t *dash = v.n > 4 ? memchr(v.p + 4, '-', v.n - 4) : NULL;
-	if (dash == NULL)
-		return;
-	size_t at = (size_t)(dash - v.p);
-	log_debug1("Remote protocol version %.*s, remote software version %.*s", (int)(at - 4),
-		(const char *)v.p + 4, (int)(v.n - at - 1), (const char *)dash + 1);
-	log_debug1("Authenticating to %s:%u as '%s'", s->host, s->cfg.port, s->user);
-}
-
-static void say_disconnect(const struct ssh *s, const struct tp_event *e)
-{
-	char peer[96];
-	connect_peer(s, peer);
-	ssh_say(LOG_L_ERROR, "Received disconnect from %s:%u: %.*s", peer, e->reason,
-		(int)num_min(e->body.n, 1024), (const char *)e->body.p);
-}
-
-static err_t on_tp_event(void *arg, struct tp_event *e)
-{
-	struct ssh *s = arg;
-	switch (e->type) {
-	case TP_EV_PRE_VERSION:
-		log_debug1("banner line before the version: %.*s", (int)num_min(e->body.n, 1024),
-			(const char *)e->body.p);
-		return OK;
-	case TP_EV_VERSION:
-		on_version(s);
-		return OK;
-	case TP_EV_NEGOTIATED:
-		if (!s->has_keys)
-			warn_weak(s);
-		return OK;
-	case TP_EV_ASK_HOSTKEY: {
-		err_t verdict = hostkey_check(s, e);
-		return tp_answer(s->tp, e->ask, verdict, cslice_of(NULL, 0));
-	}
-	case TP_EV_KEYS:
-		s->has_keys = true;
-		return OK;
-	case TP_EV_MSG:
-		return on_message(s, e);
-	case TP_EV_DEBUG:
-		log_debug1("Remote: %.*s", (int)num_min(e->body.n, 1024), (const char *)e->body.p);
-		return OK;
-	case TP_EV_CLOSED:
-		tty_raw_leave(&s->session.raw);
-		say_disconnect(s, e);
-		return OK;
-	default:
-		return OK;
-	}
-}
-
-/* Every event of this turn has been handed out: an EXT_INFO that came with the keys is known. */
-static err_t before_send(void *arg)
-{
-	struct ssh *s = arg;
-	if (s->has_keys && !s->is_login_started)
-		TRY(login_start(s));
-	if (s->is_login_started && !s->is_logged_in)
-		TRY(login_poll(s));
-	if (s->is_done)
-		return OK;
-	return s->cn != NULL ? session_poll(s) : OK;
-}
-
 /* Nothing is left, neither of the connection nor of what it brought. */
 static void on_drained(void *arg)
 {
 	struct ssh *s = arg;
-	if (!s->is_done && s->session.is_closed) {
+	if (!s->is_done && s->session->is_closed) {
 		session_end(s);
 		return;
 	}
@@ -143,19 +23,19 @@ static void on_drained(void *arg)
 	if (!s->is_done) {
 		s->exit_status = SSH_EXIT_ERROR;
 		bool ended =
-			s->session.has_status && (s->why == E_CLOSED || s->why == E_DISCONNECTED);
+			s->session->has_status && (s->why == E_CLOSED || s->why == E_DISCONNECTED);
 		connect_say_end(s, s->why);
+		if (s->why == E_CLOSED && s->is_logged_in)
+			session_say_closed(s);
 		if (ended)
-			s->exit_status = (int)(s->session.status & 0xff);
+			s->exit_status = (int)(s->session->status & 0xff);
 	}
 	s->is_done = true;
 	ev_stop(s->ev);
 }
 
-static void on_closed(void *arg, err_t why)
+static void on_closed(struct ssh *s)
 {
-	struct ssh *s = arg;
-	s->why = why;
 	if (s->is_done || !session_drain(s, on_drained))
 		on_drained(s);
 }
@@ -175,44 +55,33 @@ static void on_signal(void *arg, int signo)
 	ssh_finish(s, is_plain_end ? 0 : SSH_EXIT_ERROR, "disconnected by user");
 }
 
-err_t ssh_catch_signals(struct ssh *s)
+static err_t on_logged_in(struct ssh *s)
 {
 	static const int caught[] = {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGWINCH};
-	return ev_signals(s->ev, caught, ARRAY_N(caught), on_signal, s);
+	TRY(ssh_catch_signals(s, caught, ARRAY_N(caught), on_signal));
+	return session_start(s);
 }
+
+static void on_words(struct ssh *s)
+{
+	tty_raw_leave(&s->session->raw);
+}
+
+static void on_signal_at_question(struct ssh *s, int signo)
+{
+	session_stop(s);
+	prompt_die(signo);
+}
+
+static const struct ssh_hooks hooks = {.logged_in = on_logged_in,
+	.events = session_events,
+	.poll = session_poll,
+	.closed = on_closed,
+	.words = on_words,
+	.prompt_signal = on_signal_at_question};
 
 /* ---- the run ------------------------------------------------------------------------------------
  */
-static err_t run(struct ssh *s)
-{
-	s->pump.arg = s;
-	s->pump.on_event = on_tp_event;
-	s->pump.before_send = before_send;
-	s->pump.on_closed = on_closed;
-	TRY(ev_new(&s->ev));
-	TRY(connect_start(s));
-	identities_load(s); /* while the server's first bytes are under way */
-	return ev_run(s->ev);
-}
-
-static void clean_up(struct ssh *s)
-{
-	session_stop(s);
-	cn_free(s->cn);
-	au_client_free(s->au);
-	connect_done(s);
-	identities_done(s);
-	hostkey_done(s);
-	buf_done(&s->methods);
-	ev_free(s->ev);
-	if (s->has_cfg)
-		client_config_done(&s->cfg);
-	args_done(&s->args);
-	me_done(&s->me);
-	free(s->host);
-	free(s->user);
-}
-
 static int dump(struct ssh *s)
 {
 	struct buf out;
@@ -223,62 +92,51 @@ static int dump(struct ssh *s)
 	return is_fine ? 0 : SSH_EXIT_ERROR;
 }
 
-/* Standard descriptors that are closed would be taken by the socket. */
-static void open_standard(void)
-{
-	int fd;
-	do {
-		fd = open("/dev/null", O_RDWR);
-	} while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd > STDERR_FILENO)
-		close(fd);
-}
-
 static int run_mode(struct ssh *s)
 {
-	if (s->args.mode == SSH_VERSION) {
+	if (s->cli->mode == SSH_VERSION) {
 		version_print();
 		return 0;
 	}
-	if (s->args.mode == SSH_QUERY)
-		return query_print(s->args.query);
-	if (s->args.log_file != NULL) {
-		int why = logsink_file(&s->log, s->args.log_file, LOG_L_INFO);
+	if (s->cli->mode == SSH_QUERY)
+		return query_print(s->cli->query);
+	if (s->cli->log_file != NULL) {
+		int why = logsink_file(&s->log, s->cli->log_file, LOG_L_INFO);
 		if (why != 0) {
-			fprintf(stderr, "Couldn't open logfile %s: %s\r\n", s->args.log_file,
+			fprintf(stderr, "Couldn't open logfile %s: %s\r\n", s->cli->log_file,
 				strerror(why));
 			return SSH_EXIT_ERROR;
 		}
 	}
 	if (setup_config(s) != OK)
 		return SSH_EXIT_ERROR;
-	if (s->args.mode == SSH_DUMP)
+	if (s->cli->mode == SSH_DUMP)
 		return dump(s);
 	if (s->cfg.session_type == CFG_SESSION_SUBSYSTEM && !s->args.has_command) {
 		ssh_say(LOG_L_FATAL, "You must specify a subsystem to invoke.");
 		return SSH_EXIT_ERROR;
 	}
 	s->exit_status = SSH_EXIT_ERROR;
-	return run(s) == OK ? s->exit_status : SSH_EXIT_ERROR;
+	err_t e = ssh_connect(s);
+	if (e == OK)
+		e = ev_run(s->ev);
+	return e == OK ? s->exit_status : SSH_EXIT_ERROR;
 }
 
 int main(int argc, char **argv)
 {
 	static struct ssh ssh; /* large; one a process */
+	static struct session session;
 	struct ssh *s = &ssh;
-	s->fd_in = s->fd_out = s->agent.fd = -1;
-	open_standard();
-	os_sigpipe_ignore(); /* a proxy command may be dead before our first byte */
-	logsink_start(&s->log, LOG_L_INFO);
-	if (crypto_init() != OK) {
-		fprintf(stderr, "ssh: the cryptographic library cannot be used\r\n");
-		return SSH_EXIT_ERROR;
-	}
+	struct cli cli = {.mode = SSH_CONNECT};
+	s->hooks = &hooks;
+	s->program = "ssh";
+	s->session = &session;
+	s->cli = &cli;
 	int status = SSH_EXIT_ERROR;
-	if (me_load(&s->me) != OK)
-		fprintf(stderr, "ssh: the user id %u has no account\r\n", (unsigned)getuid());
-	else if (args_parse(s, argc, argv) == OK)
+	if (ssh_begin(s) == OK && args_parse(s, argc, argv) == OK)
 		status = run_mode(s);
-	clean_up(s);
+	session_stop(s);
+	ssh_done(s);
 	return status;
 }

@@ -44,7 +44,7 @@ static err_t send_request(struct ssh *s, const char *name, bool want_reply, stru
 {
 	TRY(buf_err(body));
 	log_debug2("channel 0: request %s confirm %d", name, want_reply);
-	return cn_request(s->cn, s->session.chan, name, want_reply, buf_bytes(body));
+	return cn_request(s->cn, s->session->chan, name, want_reply, buf_bytes(body));
 }
 
 static err_t request_pty(struct ssh *s)
@@ -62,7 +62,7 @@ static err_t request_pty(struct ssh *s)
 	buf_put_u32(&body, size.ypixel);
 	buf_put_string(&body, buf_bytes(&modes));
 	err_t e = send_request(s, "pty-req", true, &body);
-	s->session.pty_reply_due = e == OK;
+	s->session->pty_reply_due = e == OK;
 	buf_done(&modes);
 	buf_done(&body);
 	return e;
@@ -162,8 +162,8 @@ static void set_qos(struct ssh *s)
 	const struct cfg_list *names = &s->cfg.ipqos;
 	if (s->is_proxied || names->n == 0)
 		return;
-	int tos = qos_tos(names->v[s->session.has_tty || names->n == 1 ? 0 : 1]);
-	if (tos >= 0 && (tos != 0 || s->session.has_tty))
+	int tos = qos_tos(names->v[s->session->has_tty || names->n == 1 ? 0 : 1]);
+	if (tos >= 0 && (tos != 0 || s->session->has_tty))
 		dial_set_tos(s->fd_in, tos);
 }
 
@@ -171,7 +171,7 @@ static void set_qos(struct ssh *s)
  */
 static err_t join(struct ssh *s)
 {
-	struct session *x = &s->session;
+	struct session *x = s->session;
 	x->io.ev = s->ev;
 	x->io.pump = &s->pump;
 	x->io.cn = s->cn;
@@ -194,7 +194,7 @@ static err_t join(struct ssh *s)
 
 static err_t on_opened(struct ssh *s)
 {
-	struct session *x = &s->session;
+	struct session *x = s->session;
 	x->is_open = true;
 	x->has_tty = wants_tty(s);
 	set_qos(s);
@@ -216,7 +216,7 @@ err_t session_start(struct ssh *s)
 	TRY(cn_new(&s->cn, &(struct cn_env){.tp = s->tp, .limits = limits}));
 	session_alive_arm(s);
 	if (s->cfg.session_type != CFG_SESSION_NONE) {
-		TRY(cn_open(s->cn, "session", cslice_of(NULL, 0), &s->session.chan));
+		TRY(cn_open(s->cn, "session", cslice_of(NULL, 0), &s->session->chan));
 		log_debug1("channel 0: new session [client-session]");
 	}
 	if (peer_is(tp_peer_version(s->tp), "OpenSSH_*")) {
@@ -228,7 +228,7 @@ err_t session_start(struct ssh *s)
 
 void session_resize(struct ssh *s)
 {
-	struct session *x = &s->session;
+	struct session *x = s->session;
 	if (!x->is_open || x->is_closed || !x->has_tty || s->is_done)
 		return;
 	struct tty_size size = tty_size_of(STDIN_FILENO);
@@ -246,14 +246,14 @@ void session_resize(struct ssh *s)
 
 void session_stop(struct ssh *s)
 {
-	if (s->session.has_started)
-		chanio_stop(&s->session.io);
-	tty_raw_leave(&s->session.raw);
+	if (s->session->has_started)
+		chanio_stop(&s->session->io);
+	tty_raw_leave(&s->session->raw);
 }
 
 bool session_drain(struct ssh *s, void (*done)(void *arg))
 {
-	struct session *x = &s->session;
+	struct session *x = s->session;
 	struct cn_event eof = {.type = CN_EV_EOF, .chan = x->chan};
 	tty_raw_leave(&x->raw);
 	if (!x->has_started || x->io.is_stopped || chanio_is_drained(&x->io))
@@ -280,7 +280,7 @@ static void on_exit_signal(const struct session *x, struct cslice body)
 
 static err_t on_request(struct ssh *s, const struct cn_event *e)
 {
-	struct session *x = &s->session;
+	struct session *x = s->session;
 	log_debug1("client_input_channel_req: channel 0 rtype %.*s reply %d", (int)e->name.n,
 		(const char *)e->name.p, e->want_reply);
 	bool is_known = true;
@@ -302,7 +302,7 @@ static err_t on_request(struct ssh *s, const struct cn_event *e)
 /* Replies come in the order of the requests: pty-req first when there was one. */
 static void on_reply(struct ssh *s, bool ok)
 {
-	struct session *x = &s->session;
+	struct session *x = s->session;
 	if (x->replies_due == 0)
 		return;
 	x->replies_due--;
@@ -334,7 +334,7 @@ static void on_open_failed(struct ssh *s, const struct cn_event *e)
 
 static err_t on_event(struct ssh *s, struct cn_event *e)
 {
-	struct session *x = &s->session;
+	struct session *x = s->session;
 	switch (e->type) {
 	case CN_EV_OPENED:
 		return on_opened(s);
@@ -379,13 +379,13 @@ static void say_statistics(const struct ssh *s)
 
 void session_say_closed(const struct ssh *s)
 {
-	if (s->session.has_tty)
+	if (s->session->has_tty)
 		ssh_say(LOG_L_INFO, "Connection to %s closed.", s->host);
 }
 
 void session_end(struct ssh *s)
 {
-	struct session *x = &s->session;
+	struct session *x = s->session;
 	int status = x->has_status ? (int)(x->status & 0xff) : SSH_EXIT_ERROR;
 	session_stop(s);
 	session_say_closed(s);
@@ -408,7 +408,7 @@ err_t session_events(struct ssh *s)
 
 err_t session_poll(struct ssh *s)
 {
-	struct session *x = &s->session;
+	struct session *x = s->session;
 	TRY(session_events(s));
 	if (s->is_done)
 		return OK;

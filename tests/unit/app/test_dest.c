@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "app/common/qos.h"
-#include "app/ssh/ssh.h"
+#include "app/client/client.h"
 
 struct dest_case {
 	const char *text, *user, *host; /* host NULL = refused */

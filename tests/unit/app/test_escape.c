@@ -105,7 +105,9 @@ static void escapes_are_found_however_the_bytes_come(void **state)
 			char out[128];
 			assert_non_null(s);
 			memset(&seen, 0, sizeof(seen));
-			s->session.escape =
+			struct session session = {0};
+			s->session = &session;
+			s->session->escape =
 				(struct escape){.character = '~', .at_line_start = true};
 			size_t n = type(s, cases[i].typed, piece, out);
 			assert_int_equal(n, strlen(cases[i].sent));
@@ -124,7 +126,9 @@ static void without_an_escape_character_all_is_sent(void **state)
 	struct ssh *s = calloc(1, sizeof(*s));
 	uint8_t b[8] = "~.~.";
 	assert_non_null(s);
-	s->session.escape = (struct escape){.character = -1, .at_line_start = true};
+	struct session session = {0};
+	s->session = &session;
+	s->session->escape = (struct escape){.character = -1, .at_line_start = true};
 	assert_int_equal(escape_filter(s, b, 4), 4);
 	assert_memory_equal(b, "~.~.", 4);
 	free(s);

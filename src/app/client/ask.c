@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "app/ssh/ssh.h"
+#include "app/client/client.h"
 #include "os/prompt.h"
 
 #define ASKPASS_DEFAULT "/usr/bin/ssh-askpass"
@@ -73,10 +73,8 @@ err_t ask(struct ssh *s, enum ask_kind kind, const char *question, struct buf *a
 		return by_program(kind, question, answer);
 	int signo = 0;
 	err_t e = prompt_line(question, kind != ASK_SECRET, answer, &signo);
-	if (signo != 0) {
-		session_stop(s);
-		prompt_die(signo);
-	}
+	if (signo != 0)
+		s->hooks->prompt_signal(s, signo);
 	return e;
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/ssh/ssh.h"
+#include "app/client/client.h"
 #include "os/random.h"
 #include "wire/codec.h"
 
@@ -271,8 +271,7 @@ static err_t on_success(struct ssh *s, const struct au_event *e)
 			"password or a "
 			"touch is asked for from here on, it is not for this login.",
 			s->host);
-	TRY(ssh_catch_signals(s));
-	return session_start(s);
+	return s->hooks->logged_in(s);
 }
 
 static err_t answer_question(struct ssh *s, const struct au_event *e)

@@ -7,7 +7,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "app/ssh/ssh.h"
+#include "app/client/client.h"
 #include "build_config.h"
 #include "os/file.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/ssh/ssh.h"
+#include "app/client/client.h"
 #include "build_config.h"
 #include "os/random.h"
 
@@ -280,7 +280,6 @@ static void say_closed(const struct ssh *s, const char *peer)
 			ssh_say(LOG_L_ERROR, "Read from remote host %s: %s", s->host,
 				strerror(s->pump.sys_errno));
 		ssh_say(LOG_L_INFO, "Connection to %s closed by remote host.", s->host);
-		session_say_closed(s);
 		return;
 	}
 	if (tp_peer_version(s->tp).n == 0) {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "app/ssh/ssh.h"
+#include "app/client/client.h"
 #include "os/file.h"
 #include "os/random.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "app/common/keyfile.h"
-#include "app/ssh/ssh.h"
+#include "app/client/client.h"
 #include "os/file.h"
 
 struct collect {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/ssh/ssh.h"
+#include "app/client/client.h"
 
 static int hex_digit(char c)
 {

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: ISC */
+/* client - the run of every client: the pump's events, from the first byte to the end */
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/client/client.h"
+
+/* Words for the user: level INFO and above. */
+void ssh_say(enum log_level level, const char *fmt, ...)
+{
+	char text[4096];
+	va_list ap;
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_put(level, "%s", text);
+}
+
+void ssh_finish(struct ssh *s, int status, const char *disconnect_text)
+{
+	if (s->is_done)
+		return;
+	s->is_done = true;
+	s->exit_status = status;
+	if (disconnect_text != NULL && tp_error(s->tp) == OK &&
+		tp_disconnect(s->tp, 11, disconnect_text) ==
+			OK) { /* RFC4253 11.1: BY_APPLICATION */
+		pump_kick(&s->pump);
+		return;
+	}
+	pump_stop(&s->pump);
+	ev_stop(s->ev);
+}
+
+/* ---- the pump's events --------------------------------------------------------------------------
+ */
+static void warn_weak(const struct ssh *s)
+{
+	const struct alg_choice *c = tp_choice(s->tp);
+	if (s->cfg.warn_weak_crypto != CFG_WEAK_YES || (c->kex->flags & AF_PQ) != 0)
+		return;
+	ssh_say(LOG_L_INFO,
+		"** WARNING: connection is not using a post-quantum key exchange algorithm.");
+	ssh_say(LOG_L_INFO,
+		"** Who records it now may read it once large quantum computers exist.");
+	ssh_say(LOG_L_INFO,
+		"** A newer server would offer a better one (WarnWeakCrypto no silences this).");
+}
+
+static err_t on_message(struct ssh *s, struct tp_event *e)
+{
+	if (e->msg < SSH_MSG_global_request)
+		return login_message(s, e->msg, cslice_of(e->body.p, e->body.n));
+	if (s->cn == NULL)
+		return E_UNEXPECTED;
+	TRY(cn_msg(s->cn, e->msg, e->body));
+	return s->hooks->events(s);
+}
+
+static void on_version(const struct ssh *s)
+{
+	struct cslice v = tp_peer_version(s->tp);
+	const uint8_t *dash = v.n > 4 ? memchr(v.p + 4, '-', v.n - 4) : NULL;
+	if (dash == NULL)
+		return;
+	size_t at = (size_t)(dash - v.p);
+	log_debug1("Remote protocol version %.*s, remote software version %.*s", (int)(at - 4),
+		(const char *)v.p + 4, (int)(v.n - at - 1), (const char *)dash + 1);
+	log_debug1("Authenticating to %s:%u as '%s'", s->host, s->cfg.port, s->user);
+}
+
+static void say_disconnect(const struct ssh *s, const struct tp_event *e)
+{
+	char peer[96];
+	connect_peer(s, peer);
+	ssh_say(LOG_L_ERROR, "Received disconnect from %s:%u: %.*s", peer, e->reason,
+		(int)num_min(e->body.n, 1024), (const char *)e->body.p);
+}
+
+static err_t on_tp_event(void *arg, struct tp_event *e)
+{
+	struct ssh *s = arg;
+	switch (e->type) {
+	case TP_EV_PRE_VERSION:
+		log_debug1("banner line before the version: %.*s", (int)num_min(e->body.n, 1024),
+			(const char *)e->body.p);
+		return OK;
+	case TP_EV_VERSION:
+		on_version(s);
+		return OK;
+	case TP_EV_NEGOTIATED:
+		if (!s->has_keys)
+			warn_weak(s);
+		return OK;
+	case TP_EV_ASK_HOSTKEY: {
+		err_t verdict = hostkey_check(s, e);
+		return tp_answer(s->tp, e->ask, verdict, cslice_of(NULL, 0));
+	}
+	case TP_EV_KEYS:
+		s->has_keys = true;
+		return OK;
+	case TP_EV_MSG:
+		return on_message(s, e);
+	case TP_EV_DEBUG:
+		log_debug1("Remote: %.*s", (int)num_min(e->body.n, 1024), (const char *)e->body.p);
+		return OK;
+	case TP_EV_CLOSED:
+		s->hooks->words(s);
+		say_disconnect(s, e);
+		return OK;
+	default:
+		return OK;
+	}
+}
+
+/* Every event of this turn has been handed out: an EXT_INFO that came with the keys is known. */
+static err_t before_send(void *arg)
+{
+	struct ssh *s = arg;
+	if (s->has_keys && !s->is_login_started)
+		TRY(login_start(s));
+	if (s->is_login_started && !s->is_logged_in)
+		TRY(login_poll(s));
+	if (s->is_done)
+		return OK;
+	return s->cn != NULL ? s->hooks->poll(s) : OK;
+}
+
+static void on_closed(void *arg, err_t why)
+{
+	struct ssh *s = arg;
+	s->why = why;
+	s->hooks->closed(s);
+}
+
+/* ---- the run ------------------------------------------------------------------------------------
+ */
+err_t ssh_catch_signals(struct ssh *s, const int *signos, size_t n, ev_signal_fn *fn)
+{
+	return ev_signals(s->ev, signos, n, fn, s);
+}
+
+err_t ssh_connect(struct ssh *s)
+{
+	s->pump.arg = s;
+	s->pump.on_event = on_tp_event;
+	s->pump.before_send = before_send;
+	s->pump.on_closed = on_closed;
+	TRY(ev_new(&s->ev));
+	TRY(connect_start(s));
+	identities_load(s); /* while the server's first bytes are under way */
+	return OK;
+}
+
+void ssh_done(struct ssh *s)
+{
+	cn_free(s->cn);
+	au_client_free(s->au);
+	connect_done(s);
+	identities_done(s);
+	hostkey_done(s);
+	buf_done(&s->methods);
+	ev_free(s->ev);
+	if (s->has_cfg)
+		client_config_done(&s->cfg);
+	ssh_args_done(&s->args);
+	me_done(&s->me);
+	free(s->host);
+	free(s->user);
+}
+
+/* Standard descriptors that are closed would be taken by the socket. */
+static void open_standard(void)
+{
+	int fd;
+	do {
+		fd = open("/dev/null", O_RDWR);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		close(fd);
+}
+
+err_t ssh_begin(struct ssh *s)
+{
+	s->fd_in = s->fd_out = s->agent.fd = -1;
+	open_standard();
+	os_sigpipe_ignore(); /* a proxy command may be dead before our first byte */
+	logsink_start(&s->log, LOG_L_INFO);
+	err_t e = crypto_init();
+	if (e != OK) {
+		fprintf(stderr, "%s: the cryptographic library cannot be used\r\n", s->program);
+		return e;
+	}
+	e = me_load(&s->me);
+	if (e != OK)
+		fprintf(stderr, "%s: the user id %u has no account\r\n", s->program,
+			(unsigned)getuid());
+	return e;
+}

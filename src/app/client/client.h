@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * client - what every program that logs in shares: configuration, connection, login
+ *
+ * One struct holds all that a run knows; the parts are in the order of a run: options, setup,
+ * connect, hostkey, identity, login.  What comes after the login is the program's, by ssh_hooks.  A
+ * run may log in several times, one after the other: ssh_again ends a connection and keeps what was
+ * read and answered before.
+ */
+#ifndef APP_CLIENT_CLIENT_H
+#define APP_CLIENT_CLIENT_H
+
+#include "app/common/agent_client.h"
+#include "app/common/me.h"
+#include "auth/au.h"
+#include "config/config.h"
+#include "connection/cn.h"
+#include "key/known_hosts.h"
+#include "os/dial.h"
+#include "os/helper.h"
+#include "os/logsink.h"
+#include "run/pump.h"
+
+#define SSH_EXIT_ERROR 255
+
+struct ssh;
+
+/* What the program does; each is set. */
+struct ssh_hooks {
+	err_t (*logged_in)(struct ssh *s);
+	err_t (*events)(struct ssh *s); /* after every message for s->cn */
+	err_t (*poll)(struct ssh *s);   /* once a turn, before writing, when there is s->cn */
+	void (*closed)(struct ssh *s);  /* the connection is over, s->why says why */
+	void (*words)(struct ssh *s);   /* something is about to be said: the terminal back */
+	void (*prompt_signal)(struct ssh *s, int signo); /* one came while a question was open */
+};
+
+struct ssh_args {
+	struct cfg_lines *options; /* the command line's -o, and what stands for one */
+	const char *config_file;   /* -F */
+	bool use_syslog, has_user_option;
+	bool has_level; /* -v, -q */
+	enum log_level level;
+	char *user, *host;  /* owned */
+	uint16_t port;      /* of an ssh:// destination; 0 = none */
+	struct buf command; /* the words, joined by blanks; with a NUL once there is one */
+	bool has_command;
+};
+
+struct identity {
+	char *name;
+	struct key *pub;
+	struct key *priv;         /* at hand; else NULL */
+	bool is_agent, is_listed; /* listed: by the user, so a missing file is told */
+	const char *fate;         /* what happened on this side, for the message; NULL = nothing */
+};
+#define IDENTITIES_MAX 256
+
+struct known_file {
+	char *path;
+	struct buf text;
+};
+#define KNOWN_FILES_MAX 64
+
+struct ssh {
+	const struct ssh_hooks *hooks;
+	const char *program; /* its name, for messages */
+	struct cli *cli;     /* the program's own, as is: */
+	struct session *session;
+	struct ssh_args args;
+	struct me me;
+	struct cfg_env cfg_env;
+	struct client_config cfg;
+	bool has_cfg;
+	struct client_situation situation;
+	char *host; /* of the connection, lower case */
+	char *user;
+	const char *known_name; /* HostKeyAlias, or host; for known_hosts */
+	uint16_t known_port;    /* 22 with an alias */
+	struct known_file known[KNOWN_FILES_MAX];
+	size_t known_n;
+	struct logsink log;
+
+	struct ev *ev;
+	int fd_in, fd_out;
+	struct helper proxy;
+	bool is_proxied;
+	struct dial_ends ends;
+	struct ev_timer connect_timer, alive_timer;
+	struct chunk_pool pool;
+	struct alg_policy policy;
+	struct buf cipher_list, hostkey_list;
+	struct buf version;
+	struct tp_env tp_env;
+	struct tp *tp;
+	struct pump pump;
+
+	struct agent_client agent;
+	struct identity ids[IDENTITIES_MAX];
+	struct au_identity au_ids[IDENTITIES_MAX];
+	size_t ids_n;
+	struct buf methods;
+	struct au_client_env au_env;
+	struct au_client *au;
+	bool has_keys, is_login_started, is_logged_in, is_refused;
+	struct cn *cn;
+	uint64_t started_us, alive_packets;
+	uint32_t alive_missed;
+
+	bool is_done;
+	err_t why; /* of the connection's end */
+	int exit_status;
+};
+
+/* options.c: the options that stand for a keyword of the configuration, or are like one. */
+void ssh_args_init(struct ssh_args *a);
+void ssh_args_done(struct ssh_args *a);
+/* -o keyword="value", quoted so that the value stays one word. */
+MUST err_t ssh_option(struct ssh *s, const char *keyword, const char *value);
+typedef err_t ssh_flag_fn(struct ssh *s, const char *argument);
+ssh_flag_fn ssh_flag_config_file, ssh_flag_identity, ssh_flag_login, ssh_flag_option, ssh_flag_port,
+	ssh_flag_quiet, ssh_flag_verbose;
+/* [user@]host or ssh://...; what is wrong is told. */
+MUST err_t ssh_take_destination(struct ssh *s, const char *text);
+
+/* dest.c: [user@]host or ssh://...  Gives copies (user may stay NULL). */
+struct dest {
+	char *user, *host;
+	uint16_t port;
+};
+MUST err_t dest_parse(const char *text, struct dest *out);
+bool dest_user_is_fine(const char *user);
+bool dest_host_is_fine(const char *host);
+
+/* setup.c: configuration, names, log level. */
+MUST err_t setup_config(struct ssh *s);
+/* Tokens, ${} and ~ of a configuration value.  Gives a copy. */
+MUST err_t setup_expand(struct ssh *s, const char *value, const char *letters, char **out);
+#define TOKENS_ALL   "%CdhijkLlnpru"
+#define TOKENS_PROXY "%hnpr"
+bool value_is_none(const char *value);
+
+/* connect.c: descriptors, the engine, and the words when it ends. */
+MUST err_t connect_start(struct ssh *s);
+void connect_done(struct ssh *s);
+/* "ADDRESS port N" of the peer, or "UNKNOWN port 65535". */
+void connect_peer(const struct ssh *s, char text[96]);
+void connect_say_end(struct ssh *s, err_t why);
+
+/* hostkey.c */
+MUST err_t hostkey_check(struct ssh *s, const struct tp_event *e);
+/* The HostKeyAlgorithms to propose: types that are known for this host come first. */
+MUST err_t hostkey_order(struct ssh *s, struct buf *out);
+void hostkey_done(struct ssh *s);
+
+/* identity.c */
+void identities_load(struct ssh *s);
+void identities_done(struct ssh *s);
+MUST err_t identity_sign(
+	struct ssh *s, uint32_t id, struct cslice alg, struct cslice tbs, struct buf *sig);
+
+/* ask.c: a question to the person: terminal or askpass. */
+enum ask_kind { ASK_SECRET, ASK_ECHOED, ASK_PERMISSION };
+MUST err_t ask(struct ssh *s, enum ask_kind kind, const char *question, struct buf *answer);
+MUST err_t ask_passphrase(void *arg, const char *path, uint32_t try, struct buf *passphrase);
+
+/* login.c */
+MUST err_t login_start(struct ssh *s);
+MUST err_t login_message(struct ssh *s, uint8_t msg, struct cslice body);
+MUST err_t login_poll(struct ssh *s);
+void login_say_refused(struct ssh *s, struct cslice methods);
+
+/* client.c: the run. */
+/* Before all else: stdin, stdout, stderr are open, the log goes to stderr, the library runs, who we
+ * are is known.  What fails has been told. */
+MUST err_t ssh_begin(struct ssh *s);
+/* Connects; then ev_run(s->ev). */
+MUST err_t ssh_connect(struct ssh *s);
+/* From now on signals are events.  Before it they end the process at once: a file, an agent or a
+ * token may keep it waiting. */
+MUST err_t ssh_catch_signals(struct ssh *s, const int *signos, size_t n, ev_signal_fn *fn);
+void ssh_done(struct ssh *s);
+/* The run ends with this status once what has to be sent is out. */
+void ssh_finish(struct ssh *s, int status, const char *disconnect_text);
+void ssh_say(enum log_level level, const char *fmt, ...) PRINTF(2, 3);
+
+#endif
