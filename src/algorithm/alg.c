@@ -3,7 +3,7 @@
  * alg - the tables of algorithms, and the lists of names made from them
  *
  * The five tables have different rows but the lists need the same three things of each: name, rank,
- * flags.  So every table is seen through a struct list_row made at the same place from the same
+ * flags.  So every table is seen through a struct alg_name made at the same place from the same
  * .def file.
  */
 #include "algorithm/alg.h"
@@ -45,13 +45,6 @@ const size_t alg_ciphers_n = ARRAY_N(alg_ciphers), alg_macs_n = ARRAY_N(alg_macs
 	     alg_comps_n = ARRAY_N(alg_comps), alg_kexes_n = ARRAY_N(alg_kexes),
 	     alg_hostkeys_n = ARRAY_N(alg_hostkeys);
 
-/* What the lists need of a row, whatever its kind. */
-struct list_row {
-	const char *name;
-	uint32_t flags;
-	uint16_t rank; /* 0 = not in the default */
-};
-
 static size_t rows_of(enum alg_kind kind)
 {
 	const size_t n[ALG_KIND_N] = {[ALG_KEX] = alg_kexes_n,
@@ -62,25 +55,33 @@ static size_t rows_of(enum alg_kind kind)
 	return n[kind];
 }
 
-static struct list_row row_at(enum alg_kind kind, size_t i)
+static struct alg_name row_at(enum alg_kind kind, size_t i)
 {
 	switch (kind) {
 	case ALG_KEX:
-		return (struct list_row){alg_kexes[i].name, alg_kexes[i].flags, alg_kexes[i].rank};
+		return (struct alg_name){alg_kexes[i].name, alg_kexes[i].flags, alg_kexes[i].rank};
 	case ALG_HOSTKEY:
-		return (struct list_row){
+		return (struct alg_name){
 			alg_hostkeys[i].name, alg_hostkeys[i].flags, alg_hostkeys[i].rank};
 	case ALG_CIPHER:
-		return (struct list_row){
+		return (struct alg_name){
 			alg_ciphers[i].name, alg_ciphers[i].flags, alg_ciphers[i].rank};
 	case ALG_MAC:
-		return (struct list_row){alg_macs[i].name, alg_macs[i].flags, alg_macs[i].rank};
+		return (struct alg_name){alg_macs[i].name, alg_macs[i].flags, alg_macs[i].rank};
 	default: /* compression: the order of the table is the default */
-		return (struct list_row){alg_comps[i].name, 0, (uint16_t)(i + 1)};
+		return (struct alg_name){alg_comps[i].name, 0, (uint16_t)(i + 1)};
 	}
 }
 
 /* ---- lists of names ---- */
+
+bool alg_name_at(enum alg_kind kind, size_t i, struct alg_name *out)
+{
+	if (i >= rows_of(kind))
+		return false;
+	*out = row_at(kind, i);
+	return true;
+}
 
 void alg_names(enum alg_kind kind, bool lines, struct buf *out)
 {
@@ -113,11 +114,11 @@ static void add_name(struct buf *out, size_t from, struct cslice name)
 }
 
 /* The row of the default list that comes after rank `last`; false at the end. */
-static bool next_rank(enum alg_kind kind, bool is_server, uint16_t last, struct list_row *out)
+static bool next_rank(enum alg_kind kind, bool is_server, uint16_t last, struct alg_name *out)
 {
-	struct list_row best = {.rank = UINT16_MAX};
+	struct alg_name best = {.rank = UINT16_MAX};
 	for (size_t i = 0; i < rows_of(kind); i++) {
-		struct list_row r = row_at(kind, i);
+		struct alg_name r = row_at(kind, i);
 		bool offered =
 			r.rank != 0 && !(kind == ALG_KEX && is_server && !(r.flags & AF_SERVER));
 		if (offered && r.rank > last && r.rank < best.rank)
@@ -134,7 +135,7 @@ static bool next_rank(enum alg_kind kind, bool is_server, uint16_t last, struct 
 static void add_default(
 	enum alg_kind kind, bool is_server, struct cslice except, struct buf *out, size_t from)
 {
-	struct list_row r = {.rank = 0};
+	struct alg_name r = {.rank = 0};
 	while (next_rank(kind, is_server, r.rank, &r))
 		if (glob_match_list(except, cslice_str(r.name)) != PATTERN_MATCH)
 			add_name(out, from, cslice_str(r.name));

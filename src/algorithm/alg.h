@@ -112,6 +112,13 @@ extern const size_t alg_ciphers_n, alg_macs_n, alg_comps_n, alg_kexes_n, alg_hos
 
 enum alg_kind { ALG_KEX, ALG_HOSTKEY, ALG_CIPHER, ALG_MAC, ALG_COMPRESSION, ALG_KIND_N };
 
+/* What the lists need of a row, whatever its kind.  False after the last one. */
+struct alg_name {
+	const char *name;
+	uint32_t flags;
+	uint16_t rank; /* 0 = not in the default */
+};
+bool alg_name_at(enum alg_kind kind, size_t i, struct alg_name *out);
 /* Appends the names of a kind in -Q order, one a line (with '\n') or comma separated. */
 void alg_names(enum alg_kind kind, bool lines, struct buf *out);
 /* Appends the default proposal of a kind, comma separated, in rank order. is_server matters for
@@ -127,6 +134,13 @@ bool alg_known(enum alg_kind kind, struct cslice name);
  */
 MUST err_t alg_list_apply(enum alg_kind kind, bool is_server, struct cslice spec, struct buf *out,
 	struct cslice *bad);
+
+/* The name that was meant by an unknown one: near in letters (hyphens of typesetting are plain
+ * ones), or begun by it; NULL = none. */
+const char *alg_nearest(enum alg_kind kind, struct cslice name);
+/* Does this system's libcrypto have what the row needs?  It may have been built without the oldest
+ * ones; true for unknown names. */
+bool alg_is_there(enum alg_kind kind, struct cslice name);
 
 const struct alg_cipher *alg_cipher_find(struct cslice name);
 const struct alg_mac *alg_mac_find(struct cslice name);
@@ -155,6 +169,10 @@ struct alg_choice {
 		const struct alg_comp *comp;
 	} c2s, s2c;
 };
+
+/* Appends what is AF_LEGACY in a choice, for the user: "cipher arcfour, MAC hmac-md5"; nothing when
+ * nothing is. */
+void alg_legacy_names(const struct alg_choice *c, struct buf *out);
 
 /*
  * pktc_for - the packet protection of a cipher and a MAC

@@ -70,7 +70,7 @@ extern const struct cfg_name names_family[], names_fphash[], names_loglevel[], n
 
 /* ---- tables ---- */
 enum { G_ALWAYS = 1, G_SET = 2, G_OWN = 4, APPEND = 8, LAST = 16, M = 32 };
-enum cfg_dead_how { SILENT, DEPRECATED, UNSUPPORTED };
+enum cfg_dead_how { SILENT, ONLY_2, DEPRECATED, UNSUPPORTED };
 enum cfg_later_how { WARN, REFUSE };
 
 struct cfg_opt {

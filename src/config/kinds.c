@@ -275,25 +275,20 @@ static const char *const alg_complaints[ALG_KIND_N] = {[ALG_KEX] = "Bad SSH2 Kex
 
 static void suggest(struct cfg_parse *p, struct cslice name)
 {
-	struct buf names;
-	const char *near[128];
-	size_t n = 0;
-	buf_init(&names, 65536);
-	alg_names((enum alg_kind)p->opt->arg, true, &names);
-	buf_put_u8(&names, 0);
-	if (buf_err(&names) == OK) {
-		for (char *s = (char *)names.p, *end;
-			n < ARRAY_N(near) && (end = strchr(s, '\n')) != NULL; s = end + 1) {
-			*end = '\0';
-			near[n++] = s;
-		}
-		const char *best = text_nearest(name, near, n);
-		buf_printf(p->why, ": unknown name '%.*s'", (int)num_min(name.n, 100),
-			(const char *)name.p);
-		if (best != NULL)
-			buf_printf(p->why, ", did you mean %s?", best);
-	}
-	buf_done(&names);
+	const char *best = alg_nearest((enum alg_kind)p->opt->arg, name);
+	buf_printf(
+		p->why, ": unknown name '%.*s'", (int)num_min(name.n, 100), (const char *)name.p);
+	if (best != NULL)
+		buf_printf(p->why, ", did you mean %s?", best);
+}
+
+/* The first name that this system's libcrypto cannot do; false when it can do all. */
+static bool lacks_one(enum alg_kind kind, struct cslice list, struct cslice *name)
+{
+	while (list_next(&list, name))
+		if (!alg_is_there(kind, *name))
+			return true;
+	return false;
 }
 
 static err_t alg_parse(struct cfg_parse *p, void *field)
@@ -316,6 +311,13 @@ static err_t alg_parse(struct cfg_parse *p, void *field)
 			suggest(p, unknown);
 		else if (p->why != NULL)
 			buf_printf(p->why, ": none of these is in this build");
+		e = E_CONFIG;
+	}
+	if (e == OK && buf_err(&out) == OK && lacks_one(kind, buf_bytes(&out), &unknown)) {
+		(void)bad(p, alg_complaints[kind], p->v[0]);
+		if (p->why != NULL)
+			buf_printf(p->why, ": the libcrypto of this system was built without %.*s",
+				(int)unknown.n, (const char *)unknown.p);
 		e = E_CONFIG;
 	}
 	buf_put_u8(&out, 0);

@@ -102,8 +102,19 @@ static void tell(struct cfg_walk *w, void (*to)(void *arg, const char *text),
 	to(w->env->arg, text);
 }
 
-static err_t dead_line(struct cfg_walk *w, const struct cfg_dead *d, const struct cfg_line *line)
+/* Of "Protocol 1", "1,2", "2": is the one there that this speaks? */
+static bool names_protocol_2(const char *rest)
 {
+	return strchr(rest, '2') != NULL || strchr(rest, '1') == NULL;
+}
+
+static err_t dead_line(
+	struct cfg_walk *w, const struct cfg_dead *d, const struct cfg_line *line, bool active)
+{
+	if (d->how == ONLY_2 && active && !names_protocol_2(line->rest)) {
+		cfg_complain(w, line, "SSH protocol v.1 is no longer supported");
+		return E_CONFIG;
+	}
 	if (d->how == DEPRECATED)
 		tell(w, w->table->is_server ? w->env->warn : w->env->debug, line,
 			"Deprecated option \"%s\"");
@@ -210,7 +221,7 @@ static err_t option_line(struct cfg_walk *w, const struct cfg_line *line, const 
 	const struct cfg_dead *d;
 	if (opt == NULL) {
 		if ((d = find_dead(w->table->dead, w->table->dead_n, line->keyword)) != NULL)
-			return dead_line(w, d, line);
+			return dead_line(w, d, line, st->active);
 		if ((d = find_dead(w->table->later, w->table->later_n, line->keyword)) != NULL)
 			return later_line(w, d, line, st->active);
 		return unknown_keyword(w, line);

@@ -38,9 +38,26 @@ void ssh_finish(struct ssh *s, int status, const char *disconnect_text)
 
 /* ---- the pump's events --------------------------------------------------------------------------
  */
+static void warn_old(const struct alg_choice *c)
+{
+	struct buf names;
+	buf_init(&names, 4096);
+	alg_legacy_names(c, &names);
+	if (buf_err(&names) == OK && names.n > 0) {
+		ssh_say(LOG_L_INFO, "** WARNING: connection is using outdated cryptography: %.*s.",
+			(int)names.n, (const char *)names.p);
+		ssh_say(LOG_L_INFO,
+			"** Who is on its path may be able to read or change it (WarnWeakCrypto no "
+			"silences this).");
+	}
+	buf_done(&names);
+}
+
 static void warn_weak(const struct ssh *s)
 {
 	const struct alg_choice *c = tp_choice(s->tp);
+	if (s->cfg.warn_weak_crypto != CFG_WEAK_NO)
+		warn_old(c);
 	if (s->cfg.warn_weak_crypto != CFG_WEAK_YES || (c->kex->flags & AF_PQ) != 0)
 		return;
 	ssh_say(LOG_L_INFO,

@@ -240,6 +240,72 @@ static void nothing_old_is_on_by_default(void **state)
 	assert_int_equal(old, 10 + 9 + 3);
 }
 
+struct near_case {
+	enum alg_kind kind;
+	const char *word, *want;
+};
+
+/* clang-format off */
+static const struct near_case near_cases[] = {
+	{ALG_CIPHER, "arc\xe2\x80\x90" "four", "arcfour"},           /* U+2010, as a web page has it */
+	{ALG_CIPHER, "aes256\xe2\x80\x91" "cbc", "aes256-cbc"},       /* U+2011 */
+	{ALG_CIPHER, "blowfish\xe2\x80\x93" "cbc", "blowfish-cbc"},   /* U+2013 */
+	{ALG_CIPHER, "3des\xe2\x88\x92" "cbc", "3des-cbc"},           /* U+2212 */
+	{ALG_CIPHER, "cast128\xc2\xad" "cbc", "cast128-cbc"},          /* U+00AD */
+	{ALG_CIPHER, "ARCFOUR", "arcfour"},
+	{ALG_CIPHER, "arcfour-128", "arcfour128"},
+	{ALG_CIPHER, "3des", "3des-cbc"},
+	{ALG_CIPHER, "blowfish", "blowfish-cbc"},
+	{ALG_CIPHER, "aes128", "aes128-gcm@openssh.com"}, /* the best that begins so */
+	{ALG_CIPHER, "arcfive", NULL},
+	{ALG_CIPHER, "ae", NULL},
+	{ALG_CIPHER, "", NULL},
+	{ALG_CIPHER, "\xe2\x80", NULL},
+	{ALG_CIPHER, "a-very-long-word-that-no-name-of-any-cipher-could-ever-have-been-meant-by", NULL},
+	{ALG_MAC, "hmac-md5-etm", "hmac-md5-etm@openssh.com"},
+	{ALG_KEX, "diffie-hellman-group1", "diffie-hellman-group1-sha1"},
+	{ALG_KEX, "curve25519", "curve25519-sha256"},
+};
+/* clang-format on */
+
+static void the_name_that_was_meant_is_found(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_N(near_cases); i++) {
+		const struct near_case *c = &near_cases[i];
+		const char *got = alg_nearest(c->kind, cslice_str(c->word));
+		if (c->want == NULL)
+			assert_null(got);
+		else
+			assert_true(got != NULL && strcmp(got, c->want) == 0);
+	}
+}
+
+static void what_is_old_in_a_choice_is_named(void **state)
+{
+	(void)state;
+	struct buf b;
+	buf_init(&b, 4096);
+	struct alg_choice c = {.kex = alg_kex_find(cslice_str("curve25519-sha256")),
+		.hostkey = alg_hostkey_find(cslice_str("ssh-ed25519"))};
+	c.c2s.cipher = c.s2c.cipher = alg_cipher_find(cslice_str("aes128-gcm@openssh.com"));
+	alg_legacy_names(&c, &b);
+	assert_int_equal(b.n, 0);
+	c.c2s.cipher = alg_cipher_find(cslice_str("arcfour"));
+	c.c2s.mac = c.s2c.mac = alg_mac_find(cslice_str("hmac-md5"));
+	alg_legacy_names(&c, &b);
+	assert_buf(&b, "cipher arcfour, MAC hmac-md5");
+	buf_clear(&b);
+	c.s2c.cipher = alg_cipher_find(cslice_str("3des-cbc"));
+	c.s2c.mac = alg_mac_find(cslice_str("hmac-sha1"));
+	c.kex = alg_kex_find(cslice_str("diffie-hellman-group1-sha1"));
+	c.hostkey = alg_hostkey_find(cslice_str("ssh-rsa"));
+	alg_legacy_names(&c, &b);
+	assert_buf(&b, "key exchange diffie-hellman-group1-sha1, host key signature ssh-rsa, "
+		       "cipher arcfour, cipher 3des-cbc, MAC hmac-md5");
+	buf_done(&b);
+}
+
 static void names_are_unique_and_found(void **state)
 {
 	(void)state;
@@ -283,6 +349,8 @@ int main(void)
 		cmocka_unit_test(a_list_is_appended_and_not_mixed_with_what_stands_before),
 		cmocka_unit_test(a_full_buffer_is_an_error),
 		cmocka_unit_test(nothing_old_is_on_by_default),
+		cmocka_unit_test(the_name_that_was_meant_is_found),
+		cmocka_unit_test(what_is_old_in_a_choice_is_named),
 		cmocka_unit_test(names_are_unique_and_found),
 		cmocka_unit_test(the_client_prefers_gcm_on_a_cpu_with_aes),
 	};

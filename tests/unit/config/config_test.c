@@ -205,7 +205,12 @@ static const struct {
 	{"Port 65536", "Bad number"},
 	{"BatchMode maybe", "bad yes/no argument"},
 	{"Ciphers bogus", "Bad SSH2 cipher spec"},
-	{"Ciphers arc", "unknown name 'arc'"},
+	{"Ciphers ab", "unknown name 'ab'"},
+	{"Ciphers arc\xe2\x80\x90"
+	 "four",
+		"did you mean arcfour?"}, /* as a web page has it */
+	{"Ciphers +blowfish", "did you mean blowfish-cbc?"},
+	{"Protocol 1", "SSH protocol v.1 is no longer supported"},
 	{"HostKeyAlgorithms ssh-dss", "none of these is in this build"},
 	{"Host b\nBogus 1", "Bad configuration option"},
 	{"User \"x", "a quote is not closed"},
