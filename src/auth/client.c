@@ -5,6 +5,7 @@
  * At most one request is outstanding, and an answer of the server counts only against it: SUCCESS,
  * FAILURE and the messages of a method are faults when nothing was asked for them.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "auth/au_client.h"
@@ -61,6 +62,7 @@ err_t au_client_request(
 
 static err_t try_method(struct au_client *au, const struct au_client_method *m, bool *did)
 {
+	assert(m != NULL);
 	const struct au_client_method *before = au->method;
 	au->method = m;
 	TRY(m->next(au, did));

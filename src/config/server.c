@@ -78,7 +78,8 @@ static err_t judge(struct cfg_walk *w, const struct cfg_line *line, enum criteri
 	const char *argument, bool *yes)
 {
 	const struct server_situation *s = w->arg;
-	struct cslice patterns = cslice_str(argument != NULL ? argument : "");
+	const char *list = argument != NULL ? argument : "";
+	struct cslice patterns = cslice_str(list);
 	char port[8];
 	switch (id) {
 	case C_ALL:
@@ -88,15 +89,15 @@ static err_t judge(struct cfg_walk *w, const struct cfg_line *line, enum criteri
 		*yes = glob_match_list(patterns, cslice_str(s->user)) == PATTERN_MATCH;
 		break;
 	case C_GROUP:
-		*yes = group_matches(argument, s->groups);
+		*yes = group_matches(list, s->groups);
 		break;
 	case C_HOST:
 		*yes = glob_match_list(patterns, cslice_str(s->host)) == PATTERN_MATCH;
 		break;
 	case C_ADDRESS:
-		return address_matches(w, line, argument, s->address, yes);
+		return address_matches(w, line, list, s->address, yes);
 	case C_LOCALADDRESS:
-		return address_matches(w, line, argument, s->local_address, yes);
+		return address_matches(w, line, list, s->local_address, yes);
 	case C_LOCALPORT:
 		(void)snprintf(port, sizeof(port), "%u", s->local_port);
 		*yes = glob_match_list(patterns, cslice_str(port)) == PATTERN_MATCH;
@@ -230,11 +231,8 @@ err_t server_config_dump(const struct server_config *c, struct buf *out)
 		const struct cfg_opt *opt = &cfg_server_table.opts[i];
 		if (opt->offset == offsetof(struct server_config, listen_addresses))
 			dump_addresses(c, out);
-		else if ((opt->flags & G_SET) != 0 && !c->own->is_set[i])
-			continue;
-		else if (opt->kind == &cfg_kind_subsystem && c->subsystems.names.n == 0)
-			continue;
-		else
+		else if (((opt->flags & G_SET) == 0 || c->own->is_set[i]) &&
+			 (opt->kind != &cfg_kind_subsystem || c->subsystems.names.n > 0))
 			cfg_print(opt, c, out);
 	}
 	return buf_err(out);

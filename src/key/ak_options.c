@@ -162,8 +162,8 @@ static err_t opt_expiry(struct parse *p, struct cslice value)
 	if (!civil_parse(value, &t))
 		return refuse(p, "invalid expires time");
 	if (is_utc || p->q->local_time == NULL)
-		s = days_of(t.year, t.month, t.day) * 86400 + t.hour * 3600u + t.minute * 60u +
-		    t.second;
+		s = days_of(t.year, t.month, t.day) * 86400 + t.hour * (uint64_t)3600 +
+		    t.minute * (uint64_t)60 + t.second;
 	else if (!p->q->local_time(&t, &s))
 		return refuse(p, "invalid expires time");
 	if (!p->has_expiry || s < p->expiry_s)

@@ -162,7 +162,7 @@ static bool end_text(const struct sockaddr_storage *sa, char text[64], uint16_t 
 
 bool dial_ends(int fd, struct dial_ends *out)
 {
-	struct sockaddr_storage sa;
+	struct sockaddr_storage sa = {.ss_family = AF_UNSPEC};
 	socklen_t n = sizeof(sa);
 	if (getpeername(fd, (struct sockaddr *)&sa, &n) < 0 ||
 		!end_text(&sa, out->peer, &out->peer_port))
@@ -174,7 +174,7 @@ bool dial_ends(int fd, struct dial_ends *out)
 
 void dial_set_tos(int fd, int tos)
 {
-	struct sockaddr_storage sa;
+	struct sockaddr_storage sa = {.ss_family = AF_UNSPEC};
 	socklen_t n = sizeof(sa);
 	if (getsockname(fd, (struct sockaddr *)&sa, &n) < 0)
 		return;

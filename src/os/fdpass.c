@@ -33,7 +33,7 @@ err_t fdpass_send(int sock, struct cslice data, const int *fds, size_t fds_n, bo
 		if (fds_n > 0) {
 			msg.msg_control = control.room;
 			msg.msg_controllen = CMSG_SPACE(sizeof(int) * fds_n);
-			struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+			struct cmsghdr *c = &control.header;
 			c->cmsg_level = SOL_SOCKET;
 			c->cmsg_type = SCM_RIGHTS;
 			c->cmsg_len = CMSG_LEN(sizeof(int) * fds_n);

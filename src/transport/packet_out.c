@@ -386,8 +386,9 @@ void tp_sent(struct tp *tp, size_t n)
 	assert(n <= o->unsent);
 	o->unsent -= n;
 	tp->counts.bytes_out += n;
-	if (o->n > 0)
-		tp->is_dirty |= o->n > 1 || tail(o)->end > TP_KEEP_TOUCHED;
+	const struct tp_seg *last = tail(o);
+	if (last != NULL)
+		tp->is_dirty |= o->n > 1 || last->end > TP_KEEP_TOUCHED;
 	while (o->n > 0) {
 		struct tp_seg *seg = &o->v[o->first];
 		size_t take = num_min(n, seg->end - seg->at);

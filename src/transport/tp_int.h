@@ -17,17 +17,17 @@
 #include "base/secret.h"
 #include "transport/tp.h"
 
-#define TP_PACKET_FIRST   35000u         /* RFC 4253 6.1: what everyone must take */
-#define TP_PACKET_MAX     (256u * 1024u) /* compat 6.4 */
+#define TP_PACKET_FIRST   35000u       /* RFC 4253 6.1: what everyone must take */
+#define TP_PACKET_MAX     (256u << 10) /* compat 6.4 */
 #define TP_HIGH_WATER     ((size_t)1 << 20)
 #define TP_CONTROL_ROOM   65536u /* above high water: for answers that the engine itself gives */
 #define TP_LINE_MAX       8192u  /* compat 7.1 */
 #define TP_LINES_MAX      1024u
-#define TP_BATCH          (256u * 1024u) /* bytes asked from one recv */
+#define TP_BATCH          (256u << 10) /* bytes asked from one recv */
 #define TP_SEGS           32u
 #define TP_KEEP_TOUCHED   32768u   /* bytes that an idle engine may leave touched in a chunk */
 #define TP_IDLE_US        1000000u /* without traffic for so long, the rest is given back */
-#define TP_FAST_AFTER     (256u * 1024u)
+#define TP_FAST_AFTER     (256u << 10)
 #define TP_TRANSCRIPT_MAX ((size_t)1 << 20)
 #define TP_PONGS_MAX      16384u
 #define TP_SESSION_ID_MAX HASH_MAX

@@ -5,6 +5,7 @@
  * Most options stand for a configuration keyword and become one, in the order in which they came,
  * so "the first value wins" holds for all of them.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,7 @@ static err_t put_option(struct ssh_args *a, const char *text)
 
 err_t ssh_option(struct ssh *s, const char *keyword, const char *value)
 {
+	assert(value != NULL);
 	struct buf text;
 	buf_init(&text, COMMAND_MAX);
 	buf_printf(&text, "%s=\"", keyword);

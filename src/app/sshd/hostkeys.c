@@ -29,8 +29,8 @@ void host_keys_done(struct host_keys *keys)
 static void one_init(struct host_key *h)
 {
 	*h = (struct host_key){.path = NULL};
-	buf_init(&h->text, KEY_FILE_MAX + 32 * 1024);
-	buf_init(&h->blob, 64 * 1024);
+	buf_init(&h->text, KEY_FILE_MAX + (32 << 10));
+	buf_init(&h->blob, 64 << 10);
 }
 
 /* Fills k and blob from text. */

@@ -22,7 +22,7 @@ void mon_key_init(struct mon_key *key)
 {
 	*key = (struct mon_key){.token = 0};
 	buf_init(&key->alg, 256);
-	buf_init(&key->blob, 64 * 1024);
+	buf_init(&key->blob, 64 << 10);
 	buf_init(&key->shown, 512);
 }
 

@@ -91,7 +91,7 @@ static err_t evaluate(struct monitor *m, bool is_known, const char *groups)
 	char host[NI_MAXHOST];
 	struct buf why;
 	peer_name(m, host, sizeof(host));
-	buf_init(&why, 64 * 1024);
+	buf_init(&why, 64 << 10);
 	struct server_situation s = {.user = m->name,
 		.groups = groups,
 		.address = m->ends.is_socket ? m->ends.remote : NULL,

@@ -117,7 +117,7 @@ static void pace_signature(struct monitor *m)
 	if (m->sign_at_us < now)
 		m->sign_at_us = now;
 	if (m->sign_at_us - now > SIGN_AHEAD_US) {
-		struct timespec t = {.tv_nsec = SIGN_EVERY_US * 1000};
+		struct timespec t = {.tv_nsec = SIGN_EVERY_US * 1000L};
 		(void)nanosleep(&t, NULL);
 	}
 	m->sign_at_us += SIGN_EVERY_US;
@@ -422,8 +422,8 @@ int monitor_main(struct setup *s, const struct conn_fds *fds)
 	m->setup = s;
 	m->fds = *fds;
 	m->exit_code = EXIT_FATAL;
-	buf_init(&m->reply, 256 * 1024);
-	buf_init(&m->reply2, 256 * 1024);
+	buf_init(&m->reply, 256 << 10);
+	buf_init(&m->reply2, 256 << 10);
 	buf_init(&m->version, 1024);
 	buf_init(&m->peer_version, EXCHANGE_VERSION_MAX);
 	buf_init(&m->hostkey_algs, 8192);

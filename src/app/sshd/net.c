@@ -491,8 +491,8 @@ static err_t start(struct net *n, const struct sandbox *sandbox)
 	TRY(ev_new(&n->ev));
 	TRY(take_start(n));
 	chunk_pool_init(&n->pool, POOL_BYTES);
-	buf_init(&n->banner, 256 * 1024);
-	buf_init(&n->key_id, 64 * 1024);
+	buf_init(&n->banner, 256 << 10);
+	buf_init(&n->key_id, 64 << 10);
 	TRY(tp_new(&n->tp, &n->env, os_monotonic_us()));
 	return sandbox_enter(sandbox);
 }

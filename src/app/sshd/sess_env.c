@@ -102,7 +102,7 @@ static err_t put_user_file(const struct sess *s, struct env_list *e)
 		return OK;
 	(void)snprintf(path, sizeof(path), "%s/.ssh/environment", st->user->home);
 	buf_init(&text, (size_t)1 << 20);
-	if (file_read(path, 512 * 1024, &text) != OK)
+	if (file_read(path, 512 << 10, &text) != OK)
 		text.n = 0;
 	buf_put_u8(&text, 0);
 	err_t r = buf_err(&text);

@@ -21,7 +21,7 @@
 static bool show(const char *path, int fd)
 {
 	struct buf text;
-	buf_init(&text, WORDS_MAX + 32 * 1024);
+	buf_init(&text, WORDS_MAX + (32 << 10));
 	bool is_there = file_read(path, WORDS_MAX, &text) == OK;
 	size_t at = 0;
 	while (is_there && at < text.n) {

@@ -10,7 +10,7 @@
 #include "crypto/own/blowfish.h"
 
 #define BLOCK      32
-#define KEY_MAX    (BLOCK * 32)
+#define KEY_MAX    ((size_t)BLOCK * 32)
 #define SALT_MAX   ((size_t)1 << 20)
 #define EXPANSIONS 64
 #define ENCRYPTS   64

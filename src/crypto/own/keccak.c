@@ -29,11 +29,12 @@ static inline uint64_t rol(uint64_t v, unsigned n)
 		uint64_t b0 = rol(a[l0] ^ d[(l0) % 5], r0), b1 = rol(a[l1] ^ d[(l1) % 5], r1);     \
 		uint64_t b2 = rol(a[l2] ^ d[(l2) % 5], r2), b3 = rol(a[l3] ^ d[(l3) % 5], r3);     \
 		uint64_t b4 = rol(a[l4] ^ d[(l4) % 5], r4);                                        \
-		e[5 * (y)] = b0 ^ (~b1 & b2);                                                      \
-		e[5 * (y) + 1] = b1 ^ (~b2 & b3);                                                  \
-		e[5 * (y) + 2] = b2 ^ (~b3 & b4);                                                  \
-		e[5 * (y) + 3] = b3 ^ (~b4 & b0);                                                  \
-		e[5 * (y) + 4] = b4 ^ (~b0 & b1);                                                  \
+		uint64_t *row = e + (size_t)5 * (y);                                               \
+		row[0] = b0 ^ (~b1 & b2);                                                          \
+		row[1] = b1 ^ (~b2 & b3);                                                          \
+		row[2] = b2 ^ (~b3 & b4);                                                          \
+		row[3] = b3 ^ (~b4 & b0);                                                          \
+		row[4] = b4 ^ (~b0 & b1);                                                          \
 	} while (0)
 
 static inline void one_round(uint64_t *restrict e, const uint64_t *restrict a, uint64_t constant)

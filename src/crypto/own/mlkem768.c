@@ -13,8 +13,8 @@
 #include "crypto/own/keccak.h"
 #include "crypto/own/mlkem_poly.h"
 
-#define VEC_12 (MLKEM_K * MLKEM_POLY_12)
-#define VEC_10 (MLKEM_K * MLKEM_POLY_10)
+#define VEC_12 ((size_t)MLKEM_K * MLKEM_POLY_12)
+#define VEC_10 ((size_t)MLKEM_K * MLKEM_POLY_10)
 
 _Static_assert(MLKEM768_EK == VEC_12 + 32, "ek");
 _Static_assert(MLKEM768_DK == VEC_12 + MLKEM768_EK + 64, "dk");

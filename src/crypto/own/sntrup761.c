@@ -18,7 +18,7 @@
 #define HALF  32
 
 #define SK_GINV SMALL
-#define SK_PK   (2 * SMALL)
+#define SK_PK   ((size_t)2 * SMALL)
 #define SK_RHO  (SK_PK + SNTRUP761_PK)
 #define SK_HASH (SK_RHO + SMALL)
 
