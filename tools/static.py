@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
-"""The static checks: layers, sizes, format, licence lines, cppcheck, and what must not be in the text.
+"""The static checks: layers, sizes, format, licence lines, what must not be in the text, manual pages, and
+cppcheck.
 
     static.py BUILD-DIR
 """
@@ -85,7 +86,8 @@ def check_grep(_build):
             name = str(path.relative_to(TOP))
             if path.suffix not in suffixes or (why.startswith("signal") and name.startswith("src/os/")):
                 continue
-            text = re.sub(r"/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m[0]) if "T" + "ODO" not in m[0] else m[0],
+            text = re.sub(r"/\*.*?\*/",
+                          lambda m: m[0] if re.search("T" "ODO|NO" "LINT", m[0]) else re.sub(r"[^\n]", " ", m[0]),
                           path.read_text(errors="replace"), flags=re.S)
             for number, line in enumerate(text.splitlines(), 1):
                 if re.search(pattern, line):
@@ -93,10 +95,14 @@ def check_grep(_build):
     return len(faults), "\n".join(faults)
 
 
+def check_man(_build):
+    return run("tools/man_check.py")
+
+
 def main():
     build = os.path.abspath(sys.argv[1])
     checks = (("layers", check_layers), ("size", check_size), ("format", check_format),
-              ("scripts", check_scripts), ("grep", check_grep), ("cppcheck", check_cppcheck))
+              ("scripts", check_scripts), ("grep", check_grep), ("man", check_man), ("cppcheck", check_cppcheck))
     failed = 0
     for name, check in checks:
         code, text = check(build)
@@ -104,6 +110,8 @@ def main():
             failed += 1
             print(f"FAIL {name}:")
             print("\n".join("    " + line for line in text.strip().splitlines()[:60]))
+        elif text.strip():
+            print(text.strip().splitlines()[-1])
     print(f"static: {len(checks) - failed} passed, {failed} failed, 0 skipped")
     sys.exit(1 if failed else 0)
 
