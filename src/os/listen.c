@@ -141,6 +141,8 @@ err_t os_listen(const struct os_listen_at *at, os_listen_fn *fn, void *arg, stru
 err_t os_accept(int fd, int *out)
 {
 	int conn = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+	if (conn < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS))
+		return E_LIMIT;
 	if (conn < 0)
 		return errno == EBADF || errno == EINVAL || errno == ENOTSOCK ? E_IO : E_AGAIN;
 	os_nodelay(conn);

@@ -29,8 +29,8 @@ typedef void os_listen_fn(void *arg, int fd, const struct os_ends *local);
  */
 MUST err_t os_listen(const struct os_listen_at *at, os_listen_fn *fn, void *arg, struct buf *why);
 
-/* accept4: close-on-exec, blocking, without Nagle.  E_AGAIN: none there, or a failure that passes.
- */
+/* accept4: close-on-exec, blocking, without Nagle.  E_AGAIN: none there, or a failure that passes;
+ * E_LIMIT (and errno): one waits, but there is no descriptor or memory for it. */
 MUST err_t os_accept(int fd, int *out);
 void os_nodelay(int fd);
 void os_keepalive(int fd);

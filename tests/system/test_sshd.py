@@ -415,6 +415,36 @@ def test_a_new_configuration_or_no_program_changes_nothing(world, ours, client):
                 assert client.run(server, "exit 3").status == 3
 
 
+@pytest.mark.parametrize("options", ((), ("ReexecPerConnection yes",)))
+def test_processes_that_cannot_be_started_make_connections_wait(world, ours, client, options):
+    """The listener lives, says why, tries again later; who has come meanwhile is served then."""
+    folder = ground.scratch("copy")
+    copy = folder / "sshd"
+    shutil.copy(ours.sshd, copy)
+    programs = type(ours)(ours.name, ours.ssh, str(copy), ours.keygen)
+    copy.chmod(0o755)
+    with Sshd(world, programs, options, log_level="INFO").start() as server:
+        settle(server)
+        copy.chmod(0o644)
+        for pid in zygotes(server).values():
+            os.kill(pid, signal.SIGKILL)
+        if options:
+            connect(server).close()
+        assert ground.wait_until(lambda: server.log().count("Permission denied") == 2, 10), server.log()
+        command, _, _ = client.command(server)
+        child = subprocess.Popen([*command, "echo served"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT)
+        try:
+            time.sleep(2)       # by now it has failed five times
+            assert server.process.poll() is None and child.poll() is None, server.log()
+            assert server.log().count("Permission denied") == 2, server.log()
+            copy.chmod(0o755)
+            assert child.communicate(timeout=20)[0] == b"served\n", server.log()
+        finally:
+            ground.end(child)
+        assert "can be started again" in server.log()
+
+
 # -- signals, files
 
 def test_term_ends_it_with_its_pid_file(sshd):

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "app/sshd/lines.h"
 #include "app/sshd/sshd.h"
 #include "app/sshd/startups.h"
 #include "app/sshd/zygote.h"
@@ -25,24 +26,10 @@
 #include "os/random.h"
 
 #define SOCKETS_MAX   64
-#define STARTS_MAX    5 /* zygotes that end before they are ready, in a row */
-#define NEXT_BEFORE   4 /* forks left when the next zygote is started */
-#define KEYS_PIPE_MAX (1 << 20)
+#define KEYS_MAX      (1 << 20)
 #define COMMAND_MAX   8192
-
-extern char **environ;
-
-struct zygote {
-	const char *role;
-	pid_t pid; /* 0 = none */
-	int control;
-	size_t forks;
-	bool is_ready;
-	struct ev_io io;
-	struct listener *owner;
-};
-
-enum { LINE_MONITOR, LINE_NET, LINES };
+#define FULL_PAUSE_US 100000u /* no descriptor or memory for a connection: it waits so long */
+#define FULL_TELL_US  10000000u
 
 struct waiting { /* a connection that is logging in */
 	struct list link;
@@ -57,17 +44,14 @@ struct listener {
 	struct ev *ev;
 	struct ev_io sockets[SOCKETS_MAX];
 	size_t sockets_n;
-	struct zygote *now[LINES], *next[LINES];
+	struct lines lines;
 	struct list waiting;
 	size_t waiting_n;
-	int self;                 /* the program, open since the start */
-	int setup;                /* memory file: the configuration */
-	struct buf keys, command; /* command: the arguments, for the title */
-	bool is_single, is_ending, is_throttling;
+	struct buf command;    /* the arguments, for the title */
+	struct ev_timer pause; /* after it connections are taken again */
+	bool is_single, is_throttling;
 	pid_t single; /* the process whose end is ours */
-	uint64_t drop_told_us;
-	size_t failed_starts;
-	uint32_t drops;
+	uint64_t drop_told_us, full_told_us;
 	int exit_code;
 };
 
@@ -81,165 +65,8 @@ static void show(const struct listener *l)
 
 static void stop(struct listener *l, int code)
 {
-	l->is_ending = true;
 	l->exit_code = code;
 	ev_stop(l->ev);
-}
-
-/* ---- zygotes ---- */
-static void start_zygotes(struct listener *l);
-
-static void zygote_free(struct zygote *z)
-{
-	if (z == NULL)
-		return;
-	ev_io_remove(z->owner->ev, &z->io);
-	(void)close(z->control);
-	free(z);
-}
-
-static void on_zygote(struct ev_io *io, unsigned happened)
-{
-	struct zygote *z = io->arg;
-	struct listener *l = z->owner;
-	uint8_t byte;
-	struct fdpass_got got;
-	err_t e = fdpass_recv(z->control, (struct slice){&byte, 1}, false, &got);
-	if (e == E_AGAIN)
-		return;
-	if (e == OK) {
-		fdpass_close(&got);
-		z->is_ready = true;
-		l->failed_starts = 0;
-		return;
-	}
-	/* It has ended: its forks are used up and its children have gone, a child has crashed, or
-	 * it could not start.  The one that is warm already takes its place. */
-	log_put(LOG_L_VERBOSE, "%s zygote has ended", z->role);
-	if (!z->is_ready && ++l->failed_starts >= STARTS_MAX) {
-		log_put(LOG_L_FATAL, "%s processes cannot be started", z->role);
-		stop(l, EXIT_FATAL);
-		return;
-	}
-	for (size_t i = 0; i < LINES; i++) {
-		if (l->next[i] == z)
-			l->next[i] = NULL;
-		if (l->now[i] == z) {
-			l->now[i] = l->next[i];
-			l->next[i] = NULL;
-		}
-	}
-	zygote_free(z);
-	if (!l->is_single)
-		start_zygotes(l);
-}
-
-/* In the child: descriptors 3, 4, 5 as zygote.h says, then the program again. */
-static NORETURN void exec_zygote(struct listener *l, const char *role, int control, int keys)
-{
-	char flag[] = "-R"; /* exec takes no const; it changes nothing */
-	char *argv[] = {l->options->argv[0], flag, (char *)(uintptr_t)role, NULL};
-	bool is_net = strcmp(role, "net") == 0;
-	int fds[4] = {control, is_net ? -1 : l->setup, is_net ? -1 : keys, l->self};
-	os_signals_reset();
-	if (child_keep_fds(fds, 4) != OK)
-		_exit(EXIT_FATAL);
-	for (int fd = ZYGOTE_CONTROL; fd < fds[3]; fd++)
-		(void)fcntl(fd, F_SETFD, 0);
-	(void)child_reexec(fds[3], argv, environ);
-	_exit(EXIT_FATAL);
-}
-
-/* The keys fit into the pipe, so nobody waits. */
-static err_t fill_keys(const struct listener *l, int *out)
-{
-	int fds[2];
-	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) != 0)
-		return E_IO;
-	if (l->keys.n > 65536)
-		(void)fcntl(fds[1], F_SETPIPE_SZ, KEYS_PIPE_MAX);
-	bool is_in = write(fds[1], l->keys.p, l->keys.n) == (ssize_t)l->keys.n;
-	(void)close(fds[1]);
-	if (!is_in) {
-		(void)close(fds[0]);
-		return E_IO;
-	}
-	*out = fds[0];
-	return OK;
-}
-
-static err_t zygote_start(struct listener *l, size_t line, struct zygote **out)
-{
-	int pair[2], keys = -1;
-	struct zygote *z = calloc(1, sizeof(*z));
-	if (z == NULL)
-		return E_MEM;
-	z->role = line == LINE_NET ? "net" : "monitor";
-	z->owner = l;
-	err_t e = fdpass_pair(pair);
-	if (e != OK) {
-		free(z);
-		return e;
-	}
-	if (line == LINE_MONITOR)
-		e = fill_keys(l, &keys);
-	if (e == OK) {
-		z->pid = fork();
-		if (z->pid == 0)
-			exec_zygote(l, z->role, pair[1], keys);
-		if (z->pid < 0)
-			e = E_IO;
-	}
-	(void)close(pair[1]);
-	if (keys >= 0)
-		(void)close(keys);
-	z->control = pair[0];
-	z->io = (struct ev_io){.fd = pair[0], .want = EV_IN, .on = on_zygote, .arg = z};
-	if (e == OK)
-		e = ev_io_add(l->ev, &z->io);
-	if (e != OK) {
-		(void)close(pair[0]);
-		free(z);
-		return e;
-	}
-	*out = z;
-	return OK;
-}
-
-static void start_zygotes(struct listener *l)
-{
-	for (size_t i = 0; i < LINES; i++)
-		if (l->now[i] == NULL && zygote_start(l, i, &l->now[i]) != OK)
-			log_put(LOG_L_ERROR, "fork: %s", strerror(errno));
-}
-
-/* A zygote with forks left; the next one is started while this one still has some. */
-static struct zygote *zygote_get(struct listener *l, size_t line)
-{
-	size_t most = l->c->reexec_per_connection || l->is_single ? 1 : ZYGOTE_FORKS;
-	if (l->now[line] != NULL && l->now[line]->forks >= most) {
-		zygote_free(l->now[line]); /* the end of its control socket lets it go when its
-					      children have */
-		l->now[line] = l->next[line];
-		l->next[line] = NULL;
-	}
-	if (l->now[line] == NULL && zygote_start(l, line, &l->now[line]) != OK)
-		return NULL;
-	return l->now[line];
-}
-
-static void zygote_after(struct listener *l, size_t line)
-{
-	if (l->is_single)
-		return;
-	if (l->c->reexec_per_connection) { /* it has the request; nothing more will come */
-		zygote_free(l->now[line]);
-		l->now[line] = NULL;
-		return;
-	}
-	if (l->next[line] == NULL && l->now[line]->forks >= ZYGOTE_FORKS - NEXT_BEFORE &&
-		zygote_start(l, line, &l->next[line]) != OK)
-		log_put(LOG_L_ERROR, "fork: %s", strerror(errno));
 }
 
 /* ---- connections ---- */
@@ -275,7 +102,6 @@ static void drop(struct listener *l, int conn)
 	struct os_ends ends;
 	ssize_t n = send(conn, words, sizeof(words) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 	(void)n;
-	l->drops++;
 	if (!l->is_throttling)
 		log_put(LOG_L_ERROR, "beginning MaxStartups throttling");
 	/* One line a second is enough for a flood. */
@@ -317,22 +143,16 @@ static err_t waiting_new(struct listener *l, const struct source *source, int *s
 static err_t hand_over(struct listener *l, int conn, int status)
 {
 	int chan[2];
-	struct zygote *m = zygote_get(l, LINE_MONITOR), *n = zygote_get(l, LINE_NET);
-	if (m == NULL || n == NULL)
-		return E_IO;
 	TRY(fdpass_pair(chan));
-	int for_monitor[3] = {conn, chan[0], status};
-	err_t e = fdpass_send(n->control, cslice_of("F", 1), &chan[1], 1, true);
+	const int for_monitor[3] = {conn, chan[0], status};
+	err_t e = lines_send(&l->lines, LINE_NET, &chan[1], 1);
 	if (e == OK)
-		e = fdpass_send(m->control, cslice_of("F", 1), for_monitor, 3, true);
+		e = lines_send(&l->lines, LINE_MONITOR, for_monitor, 3);
 	(void)close(chan[0]);
 	(void)close(chan[1]);
-	m->forks++;
-	n->forks++;
 	if (l->is_single)
-		l->single = m->pid;
-	zygote_after(l, LINE_MONITOR);
-	zygote_after(l, LINE_NET);
+		l->single = lines_pid(&l->lines, LINE_MONITOR);
+	lines_sent(&l->lines);
 	return e;
 }
 
@@ -345,12 +165,47 @@ static void close_sockets(struct listener *l)
 	l->sockets_n = 0;
 }
 
+/* Connections wait in the sockets' queues while they are not taken. */
+static void take_connections(struct listener *l, bool is_wanted)
+{
+	for (size_t i = 0; i < l->sockets_n; i++)
+		ev_io_want(l->ev, &l->sockets[i], is_wanted ? EV_IN : 0);
+}
+
+static void on_ready(void *arg)
+{
+	take_connections(arg, true);
+}
+
+static void on_pause(struct ev_timer *t, uint64_t now_us)
+{
+	take_connections(t->arg, true);
+}
+
+static err_t accept_one(struct listener *l, int fd, int *conn)
+{
+	if (!lines_ready(&l->lines)) {
+		take_connections(l, false);
+		return E_AGAIN;
+	}
+	err_t e = os_accept(fd, conn);
+	if (e == E_LIMIT) {
+		if (l->full_told_us == 0 || ev_now(l->ev) - l->full_told_us >= FULL_TELL_US) {
+			log_put(LOG_L_ERROR, "accept: %s", strerror(errno));
+			l->full_told_us = ev_now(l->ev);
+		}
+		take_connections(l, false);
+		ev_timer_set(l->ev, &l->pause, os_monotonic_us() + FULL_PAUSE_US);
+	}
+	return e;
+}
+
 static void on_connection(struct ev_io *io, unsigned happened)
 {
 	struct listener *l = io->arg;
 	uint8_t bytes[16];
 	int conn, status;
-	if (os_accept(io->fd, &conn) != OK)
+	if (accept_one(l, io->fd, &conn) != OK)
 		return;
 	struct source source = source_mask(
 		cslice_of(bytes, os_source_of(conn, bytes)), l->c->per_source_net_block);
@@ -492,6 +347,7 @@ static void reap(struct listener *l)
 		if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_CRASH)
 			log_put(LOG_L_ERROR,
 				"a process serving a peer has crashed: its line is replaced");
+		lines_reaped(&l->lines, pid, status);
 		if (pid == l->single)
 			stop(l, WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FATAL);
 	}
@@ -525,11 +381,11 @@ static err_t make_setup(struct listener *l, const struct server_config *c, struc
 	rng_fill(os_rng(), s.secret, sizeof(s.secret));
 	buf_init(&blob, (size_t)64 * 1024 * 1024);
 	setup_put(&s, &blob);
-	host_keys_put(keys, &l->keys);
+	host_keys_put(keys, &l->lines.keys);
 	host_keys_done(keys);
-	err_t e = buf_err(&blob) != OK ? E_MEM : buf_err(&l->keys);
+	err_t e = buf_err(&blob) != OK ? E_MEM : buf_err(&l->lines.keys);
 	if (e == OK)
-		e = child_memory_file(buf_bytes(&blob), &l->setup);
+		e = child_memory_file(buf_bytes(&blob), &l->lines.setup);
 	buf_done(&blob);
 	return e;
 }
@@ -538,7 +394,15 @@ static err_t prepare(struct listener *l, struct host_keys *keys)
 {
 	static const int signals[] = {SIGCHLD, SIGTERM, SIGQUIT, SIGINT, SIGHUP};
 	TRY(ev_new(&l->ev));
-	TRY(child_open_self(&l->self));
+	l->lines = (struct lines){.ev = l->ev,
+		.argv = l->options->argv,
+		.forks = l->is_single || l->c->reexec_per_connection ? 1 : ZYGOTE_FORKS,
+		.is_single = l->is_single,
+		.on_ready = on_ready,
+		.arg = l};
+	buf_init(&l->lines.keys, KEYS_MAX);
+	l->pause = (struct ev_timer){.at_us = UINT64_MAX, .on = on_pause, .arg = l};
+	TRY(child_open_self(&l->lines.self));
 	TRY(make_setup(l, l->c, keys));
 	TRY(ev_signals(l->ev, signals, ARRAY_N(signals), on_signal, l));
 	child_ignore_pipe();
@@ -553,7 +417,6 @@ int listener_main(
 	l.c = c;
 	l.is_single = o->debug > 0;
 	list_init(&l.waiting);
-	buf_init(&l.keys, KEYS_PIPE_MAX);
 	buf_init(&l.command, COMMAND_MAX);
 	for (int i = 0; i < o->argc; i++)
 		buf_printf(&l.command, "%s ", o->argv[i]);
@@ -569,12 +432,11 @@ int listener_main(
 	}
 	write_pid_file(&l);
 	show(&l);
-	if (!c->reexec_per_connection)
-		start_zygotes(&l);
+	lines_start(&l.lines);
 	e = ev_run(l.ev);
 	if (has_pid_file(&l))
 		(void)unlink(c->pid_file);
 	buf_done(&l.command);
-	buf_done(&l.keys);
+	lines_done(&l.lines);
 	return e == OK ? l.exit_code : EXIT_FATAL;
 }

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -272,7 +273,9 @@ int zygote_main(const char *role, const struct title *title)
 	child_set_name(z.is_net ? "sshd-auth" : "sshd-session");
 	err_t e = z.is_net ? prepare_net(&z) : prepare_monitor(&z);
 	if (e != OK) {
-		log_put(LOG_L_FATAL, "%s zygote: %s", role, err_text(e));
+		char cause[128];
+		(void)snprintf(cause, sizeof(cause), "E%s", err_text(e));
+		(void)!fdpass_send(ZYGOTE_CONTROL, cslice_of(cause, strlen(cause)), NULL, 0, true);
 		return EXIT_FATAL;
 	}
 	child_trim();

@@ -5,7 +5,8 @@
  * Two lines, each exec'd on its own: "monitor" forks monitors, "net" forks network processes.  So
  * the two sides of a connection share neither a memory layout nor a canary, and no private key has
  * ever been in the net line.  The control socket carries one byte a request with its descriptors:
- * net: {channel}; monitor: {connection, channel, status}.
+ * net: {channel}; monitor: {connection, channel, status}.  The zygote says R there once it is
+ * ready, or E and the reason why it cannot be.
  */
 #ifndef APP_SSHD_ZYGOTE_H
 #define APP_SSHD_ZYGOTE_H
