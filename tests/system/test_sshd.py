@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import rawssh as raw
 from harness import world as ground
 from harness.client import Ssh, feed, feed_tty
 from harness.server import Sshd
@@ -524,6 +525,63 @@ def test_a_wrong_name_is_told_once(world, ours, client):
         server.user = user
         assert ground.wait_until(lambda: "Connection closed by invalid user" in server.log(), 10)
         assert len(re.findall(r"(?m)^(?:Invalid user|Failed).*no-such-user", server.log())) == 1
+
+
+NAMES = (b"nobody-here", b"", b"x" * 255, b"x" * 300, b"x" * 30000, b"\x1b[31mred\x07\r\nFake line", b"\xff\xfe",
+         b"../../etc", b"*", b":style", b"-l root")
+
+
+def failures(server, name, service="ssh-connection"):
+    """What an unknown user is told: the answers to three requests, and how long each took in ms."""
+    found = []
+    peer = raw.connect(server.port)
+    try:
+        peer.handshake()
+        peer.userauth()
+        key = raw.new_key()
+        for request in (bytes([raw.AUTH_REQUEST]) + raw.string(name) + raw.string(service) + raw.string("none"),
+                        peer.key_request(name, key, service=service),
+                        peer.password_request(name, "wrong", service=service)):
+            begin = time.monotonic()
+            peer.send(request)
+            found.append((peer.expect(raw.AUTH_FAILURE), round((time.monotonic() - begin) * 1000)))
+    finally:
+        peer.sock.close()
+    return found
+
+
+@pytest.mark.parametrize("whose", ("ours", "theirs"))
+def test_every_impossible_name_is_an_unknown_user(world, ours, theirs, whose):
+    programs = ours if whose == "ours" else theirs
+    with Sshd(world, programs, ("PasswordAuthentication yes",), log_level="VERBOSE").start() as server:
+        normal = [answer for answer, _ in failures(server, NAMES[0])]
+        for name in NAMES:
+            answers = failures(server, name)
+            assert [a for a, _ in answers] == normal, name[:40]
+        if whose == "theirs":       # the answers are what we compare with; it writes line feeds into its log
+            return
+        assert ground.wait_until(lambda: server.log().count(" by invalid user") == len(NAMES) + 1, 5), server.log()
+        log = server.log()
+        # one line for each, the name cut where it is long, nothing of it raw
+        assert len(re.findall("^ *Invalid user .* from 127.0.0.1 port", log, re.M)) == len(NAMES) + 1, log
+        assert f"Invalid user {'x' * 100} from" in log and "x" * 600 not in log
+        assert "\x1b" not in log and "\x07" not in log and "\nFake" not in log
+        assert "malformed" not in log
+
+
+def test_a_service_that_there_is_not_lets_nobody_in(world, ours):
+    """Answered as an unknown user is; with the right key, too."""
+    with Sshd(world, ours, ("PasswordAuthentication yes",)).start() as server:
+        normal = [answer for answer, _ in failures(server, "nobody-here")]
+        for service in ("ssh-userauth", "", "x" * 1000):
+            assert [answer for answer, _ in failures(server, server.user, service)] == normal
+        peer = raw.connect(server.port)
+        peer.handshake()
+        peer.userauth()
+        key = raw.load_key(world.keys.path("ed25519"))
+        peer.send(peer.key_request(server.user, key, key, service="ssh-userauth"))
+        peer.expect(raw.AUTH_FAILURE)
+        peer.sock.close()
 
 
 def test_a_question_may_stay_unanswered(world, ours):

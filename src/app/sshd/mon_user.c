@@ -14,7 +14,7 @@
 #include "base/secret.h"
 #include "os/login.h"
 
-#define USER_MAX        256
+#define USER_MAX        256 /* no account has a longer name */
 #define PASSWORD_MAX    1024
 #define GROUPS_TEXT_MAX ((size_t)1 << 21)
 #define BANNER_MAX      ((size_t)200 * 1024)
@@ -114,7 +114,9 @@ static err_t look_up(struct monitor *m, bool *is_known)
 {
 	struct buf groups;
 	buf_init(&groups, GROUPS_TEXT_MAX);
-	err_t found = m->name[0] != 0 ? account_find(m->name, &m->user, &groups) : E_NOT_FOUND;
+	size_t n = strlen(m->name);
+	err_t found =
+		n > 0 && n <= USER_MAX ? account_find(m->name, &m->user, &groups) : E_NOT_FOUND;
 	if (found != OK && found != E_NOT_FOUND)
 		log_put(LOG_L_ERROR, "account of %.100s: %s", m->name, err_text(found));
 	buf_put_u8(&groups, 0);
@@ -147,10 +149,9 @@ static void put_methods(const struct server_config *c, struct buf *out)
 		buf_printf(out, "%skeyboard-interactive", out->n > 0 ? "," : "");
 }
 
+/* Any name the peer may say: the longest that a packet holds is no account, as any other. */
 static err_t name_user(struct monitor *m, const struct ps_req_pwnam *req)
 {
-	if (req->user.n > USER_MAX || !cslice_eq_str(req->service, "ssh-connection"))
-		return E_FORMAT;
 	TRY(text_dup(req->user, &m->asked));
 	TRY(text_dup(req->service, &m->service));
 	const uint8_t *colon = memchr(req->user.p, ':', req->user.n);
@@ -169,7 +170,9 @@ err_t mon_pwnam(void *arg, const struct ps_req_pwnam *req, struct ps_rep_pwnam *
 	if (!is_known)
 		log_put(LOG_L_INFO, "Invalid user %.100s from %.100s port %u", m->name,
 			m->ends.remote, m->ends.remote_port);
-	m->is_valid = is_known && is_account_good(m, &m->user);
+	/* A service that there is not lets nobody in, and looks like it to nobody. */
+	m->is_valid = is_known && cslice_eq_str(req->service, "ssh-connection") &&
+		      is_account_good(m, &m->user);
 	/* What is no name of an account may be a password typed too early. */
 	title_set(&m->setup->title, "sshd: %s [priv]", m->is_valid ? m->name : "unknown");
 	buf_clear(&m->reply);

@@ -31,8 +31,8 @@ const char *mon_who(const struct monitor *m, char *room, size_t n)
 {
 	if (!m->is_named)
 		return "";
-	(void)snprintf(
-		room, n, "%s %s ", m->is_valid ? "authenticating user" : "invalid user", m->name);
+	(void)snprintf(room, n, "%s %.200s ", m->is_valid ? "authenticating user" : "invalid user",
+		m->name);
 	return room;
 }
 
