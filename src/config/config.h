@@ -76,6 +76,7 @@ struct cfg_origin {
 #define CFG_C_line      char *
 #define CFG_C_list      struct cfg_list
 #define CFG_C_ports     struct cfg_list
+#define CFG_C_addrs     struct cfg_list
 #define CFG_C_alg       char * /* resolved comma-separated names, never NULL after eval */
 #define CFG_C_rekey     struct cfg_rekey
 #define CFG_C_escape    int /* character, -1 = none */
@@ -153,6 +154,13 @@ MUST err_t server_config_eval(struct server_config *out, const struct cfg_lines 
 void server_config_done(struct server_config *c);
 /* -T: lower-case keywords (scripts grep them). */
 MUST err_t server_config_dump(const struct server_config *c, struct buf *out);
+
+/*
+ * A word of ListenAddress: host, host:port, v6, [v6], [v6]:port; port 0: none was given.  E_FORMAT:
+ * neither of these; E_NOT_FOUND: no host; E_LIMIT: no port number.
+ */
+#define CFG_HOST_MAX 1026
+MUST err_t cfg_listen_address(const char *word, char *host, size_t host_n, uint16_t *port);
 
 /* Times (compat 3.1): "90", "1h30m", "none" = -1. */
 MUST err_t cfg_time(struct cslice s, int64_t *seconds);

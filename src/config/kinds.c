@@ -5,6 +5,7 @@
  * A value with odd syntax gets a kind here, never a case somewhere else.  parse leaves the field
  * untouched on failure and puts the reason (without place) into p->why.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -260,11 +261,78 @@ const struct cfg_kind cfg_kind_list = {list_parse, list_print, list_done, false,
 static err_t ports_parse(struct cfg_parse *p, void *field)
 {
 	uint16_t port;
+	char number[8], *v[1] = {number};
 	TRY(port_parse(p, &port));
-	return list_parse(p, field);
+	(void)snprintf(number, sizeof(number), "%u", port);
+	struct cfg_parse named = *p;
+	named.v = v;
+	return list_parse(&named, field);
 }
 
 const struct cfg_kind cfg_kind_ports = {ports_parse, list_print, list_done, false, false};
+
+/* ---- the server's ListenAddress ---- */
+static err_t split(const char *word, struct cslice *host, const char **port)
+{
+	const char *end = NULL, *rest;
+	if (word[0] == '[') {
+		end = strchr(++word, ']');
+		rest = end != NULL ? end + 1 : word;
+	} else {
+		const char *colon = strchr(word, ':');
+		bool is_v6 = colon != NULL && strchr(colon + 1, ':') != NULL;
+		end = colon != NULL && !is_v6 ? colon : word + strlen(word);
+		rest = end;
+	}
+	if (end == NULL || (*rest != '\0' && *rest != ':') || strchr(word, '/') != NULL)
+		return E_FORMAT;
+	*host = cslice_of(word, (size_t)(end - word));
+	*port = *rest == ':' ? rest + 1 : NULL;
+	return OK;
+}
+
+err_t cfg_listen_address(const char *word, char *host, size_t host_n, uint16_t *port)
+{
+	struct cslice name;
+	const char *number;
+	uint32_t n = 0;
+	TRY(split(word, &name, &number));
+	if (name.n == 0)
+		return E_NOT_FOUND;
+	if (name.n >= host_n)
+		return E_FORMAT;
+	if (number != NULL && strcmp(number, "ssh") == 0)
+		n = 22;
+	else if (number != NULL && (text_u32(cslice_str(number), &n) != OK || n == 0 || n > 65535))
+		return E_LIMIT;
+	memcpy(host, name.p, name.n);
+	host[name.n] = '\0';
+	*port = (uint16_t)n;
+	return OK;
+}
+
+static err_t addrs_parse(struct cfg_parse *p, void *field)
+{
+	char host[CFG_HOST_MAX];
+	uint16_t port;
+	switch (cfg_listen_address(p->v[0], host, sizeof(host), &port)) {
+	case OK:
+		break;
+	case E_NOT_FOUND:
+		return bad(p, "missing address: '%s'", p->v[0]);
+	case E_LIMIT:
+		return bad(p, "bad port number: '%s'", p->v[0]);
+	default:
+		return bad(p, "bad address:port usage: '%s'", p->v[0]);
+	}
+	if (p->n > 1 && strcmp(p->v[1], "rdomain") == 0)
+		return bad(p, "routing domains are not supported: '%s'", p->v[p->n - 1]);
+	if (p->n > 1)
+		return bad(p, "bad ListenAddress syntax: '%s'", p->v[1]);
+	return list_parse(p, field);
+}
+
+const struct cfg_kind cfg_kind_addrs = {addrs_parse, list_print, list_done, false, true};
 
 /* ---- algorithm lists ---- */
 static const char *const alg_complaints[ALG_KIND_N] = {[ALG_KEX] = "Bad SSH2 KexAlgorithms '%s'",

@@ -209,19 +209,17 @@ static void dump_addresses(const struct server_config *c, struct buf *out)
 			buf_printf(out, "listenaddress 0.0.0.0:%s\n", c->ports.v[p]);
 	}
 	for (size_t a = 0; a < c->listen_addresses.n; a++) {
-		const char *s = c->listen_addresses.v[a], *colon = strchr(s, ':');
-		bool has_port = s[0] == '[' ? strstr(s, "]:") != NULL
-					    : colon != NULL && strchr(colon + 1, ':') == NULL;
-		bool bare_v6 = !has_port && s[0] != '[' && colon != NULL;
-		for (size_t p = 0; p < (has_port ? 1 : c->ports.n); p++) {
-			if (has_port)
-				buf_printf(out, "listenaddress %s\n", s);
-			else
-				buf_printf(out,
-					bare_v6 ? "listenaddress [%s]:%s\n"
-						: "listenaddress %s:%s\n",
-					s, c->ports.v[p]);
-		}
+		char host[CFG_HOST_MAX];
+		uint16_t port = 0;
+		const char *s = c->listen_addresses.v[a];
+		if (cfg_listen_address(s, host, sizeof(host), &port) != OK)
+			continue; /* was checked when it was read */
+		const char *form = strchr(host, ':') != NULL ? "listenaddress [%s]:%s\n"
+							     : "listenaddress %s:%s\n";
+		for (size_t p = 0; p < c->ports.n && port == 0; p++)
+			buf_printf(out, form, host, c->ports.v[p]);
+		if (port != 0)
+			buf_printf(out, "listenaddress %s\n", s);
 	}
 }
 

@@ -13,6 +13,7 @@
 #define ARG_line(x)      NULL, 0
 #define ARG_list(x)      NULL, 0
 #define ARG_ports(x)     NULL, 0
+#define ARG_addrs(x)     NULL, 0
 #define ARG_alg(x)       NULL, x
 #define ARG_rekey(x)     NULL, 0
 #define ARG_escape(x)    NULL, 0

@@ -111,20 +111,33 @@ static err_t listen_one(const struct addrinfo *ai, struct os_ends *local, int *o
 	return OK;
 }
 
-err_t os_listen(const struct os_listen_at *at, os_listen_fn *fn, void *arg, struct buf *why)
+static err_t resolve(const struct os_listen_at *at, struct addrinfo **out, struct buf *why)
 {
 	struct addrinfo hints = {.ai_family = at->family,
 		.ai_socktype = SOCK_STREAM,
 		.ai_flags = AI_PASSIVE | AI_NUMERICSERV};
-	struct addrinfo *list;
 	char service[8];
 	(void)snprintf(service, sizeof(service), "%u", at->port);
-	int code = getaddrinfo(at->host, service, &hints, &list);
-	if (code != 0) {
-		buf_printf(why, "bad addr or host: %s (%s)\n",
-			at->host != NULL ? at->host : "<any>", gai_strerror(code));
-		return E_IO;
-	}
+	int code = getaddrinfo(at->host, service, &hints, out);
+	if (code == 0)
+		return OK;
+	buf_printf(why, "bad addr or host: %s (%s)\n", at->host != NULL ? at->host : "<any>",
+		gai_strerror(code));
+	return E_IO;
+}
+
+err_t os_listen_check(const struct os_listen_at *at, struct buf *why)
+{
+	struct addrinfo *list;
+	TRY(resolve(at, &list, why));
+	freeaddrinfo(list);
+	return OK;
+}
+
+err_t os_listen(const struct os_listen_at *at, os_listen_fn *fn, void *arg, struct buf *why)
+{
+	struct addrinfo *list;
+	TRY(resolve(at, &list, why));
 	size_t made = 0;
 	for (const struct addrinfo *ai = list; ai != NULL; ai = ai->ai_next) {
 		struct os_ends local;

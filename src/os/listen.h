@@ -29,6 +29,9 @@ typedef void os_listen_fn(void *arg, int fd, const struct os_ends *local);
  */
 MUST err_t os_listen(const struct os_listen_at *at, os_listen_fn *fn, void *arg, struct buf *why);
 
+/* Does the host have addresses of the family?  E_IO, and the line in `why`, when not. */
+MUST err_t os_listen_check(const struct os_listen_at *at, struct buf *why);
+
 /* accept4: close-on-exec, blocking, without Nagle.  E_AGAIN: none there, or a failure that passes;
  * E_LIMIT (and errno): one waits, but there is no descriptor or memory for it. */
 MUST err_t os_accept(int fd, int *out);

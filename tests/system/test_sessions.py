@@ -345,6 +345,45 @@ def test_configuration_is_checked(world, ours):
         assert done.returncode == 255 and re.search(rf"{re.escape(str(server.config))}.*{number}", done.stderr), done.stderr
 
 
+BAD_PLACES = ("Port foo", "Port 0", "Port 65536", "Port -1", "Port 22 23", "ListenAddress 127.0.0.1:foo",
+              "ListenAddress 127.0.0.1:0", "ListenAddress 127.0.0.1:99999", "ListenAddress 127.0.0.1:", "ListenAddress [::1",
+              "ListenAddress [::1]x", "ListenAddress [::1]:", "ListenAddress 1.2.3.4 5", "ListenAddress 1.2.3.4/24",
+              'ListenAddress ""', "ListenAddress 1.2.3.4 rdomain")
+
+
+def checked(programs, folder, text, *args):
+    file = folder / "conf"
+    file.write_text(text)
+    done = subprocess.run([programs.sshd, *(args or ("-t",)), "-f", str(file)], capture_output=True, text=True, timeout=20)
+    return done.returncode, done.stdout, done.stderr, str(file)
+
+
+@pytest.mark.parametrize("whose", ("ours", "theirs"))
+def test_a_place_to_listen_is_checked_before_the_start(world, ours, theirs, tmp_path, whose):
+    """By -t, with file and line where the word itself is wrong."""
+    programs = ours if whose == "ours" else theirs
+    begin = f"HostKey {world.keys.path('ed25519', 'host')}\n# a comment\n"
+    for line in BAD_PLACES:
+        code, _, err, file = checked(programs, tmp_path, begin + line + "\n")
+        assert code == 255 and f"{file} line 3: " in err, (line, code, err)
+    for line in ("ListenAddress :22", "ListenAddress name.invalid", "ListenAddress 300.1.1.1",
+                 "AddressFamily inet\nListenAddress ::1"):
+        code, _, err, _ = checked(programs, tmp_path, begin + line + "\n")
+        assert code == 255 and ("bad addr or host" in err or "missing address" in err), (line, code, err)
+    for line in ("Port ssh", "ListenAddress [::1]:22", "ListenAddress ::1", "ListenAddress 127.0.0.1:ssh", "ListenAddress [::1]"):
+        assert checked(programs, tmp_path, begin + line + "\n")[0] == 0, line
+    code, out, _, _ = checked(programs, tmp_path, begin + "ListenAddress [::1]:23\nPort 7\nPort ssh\nListenAddress ::\n"
+                              "ListenAddress 1.2.3.4\n", "-T")
+    places = [row.split()[1] for row in out.splitlines() if row.startswith("listenaddress ")]
+    assert code == 0 and places == ["[::1]:23", "[::]:7", "[::]:22", "1.2.3.4:7", "1.2.3.4:22"], out
+
+
+def test_a_server_does_not_start_without_one_of_its_addresses(world, ours):
+    with Sshd(world, ours, ("ListenAddress name.invalid",)) as server:
+        with pytest.raises(RuntimeError, match="bad addr or host"):
+            server.start()
+
+
 def test_dump(world, ours):
     with Sshd(world, ours, ["MaxAuthTries 3"]) as server:
         done = run_sshd(ours, "-T", "-f", str(server.config))

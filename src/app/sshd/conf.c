@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -72,16 +73,15 @@ static const struct cfg_env env_first = {.read_file = env_read,
 	.debug = env_debug};
 const struct cfg_env conf_env_quiet = {.getenv = env_get};
 
-static void tell(const struct buf *why)
+void conf_tell(enum log_level level, const struct buf *lines)
 {
-	const char *p = (const char *)why->p;
-	size_t n = why->n;
-	while (n > 0) {
-		const char *end = memchr(p, '\n', n);
-		size_t line = end != NULL ? (size_t)(end - p) : n;
-		log_put(LOG_L_FATAL, "%.*s", (int)line, p);
-		n -= line + (end != NULL);
-		p += line + (end != NULL);
+	struct cslice rest = buf_bytes(lines);
+	while (rest.n > 0) {
+		const uint8_t *end = memchr(rest.p, '\n', rest.n);
+		size_t n = end != NULL ? (size_t)(end - rest.p) : rest.n;
+		log_put(level, "%.*s", (int)n, (const char *)rest.p);
+		n += end != NULL;
+		rest = cslice_of(rest.p + n, rest.n - n);
 	}
 }
 
@@ -102,7 +102,7 @@ err_t conf_read(struct sshd_options *o)
 		e = cfg_lines_text(o->lines, buf_bytes(&text),
 			&(struct cfg_source){.name = o->config_file, .include_dir = INCLUDE_DIR},
 			&env_first, &why);
-	tell(&why);
+	conf_tell(LOG_L_FATAL, &why);
 	buf_done(&text);
 	buf_done(&why);
 	return e;
@@ -132,7 +132,7 @@ err_t conf_global(const struct sshd_options *o, struct server_config *out)
 	struct buf why;
 	buf_init(&why, (size_t)1 << 20);
 	err_t e = server_config_eval(&c, o->lines, NULL, &env_first, &why);
-	tell(&why);
+	conf_tell(LOG_L_FATAL, &why);
 	buf_done(&why);
 	TRY(e);
 	e = apply_ports(o, &c);
@@ -142,4 +142,36 @@ err_t conf_global(const struct sshd_options *o, struct server_config *out)
 	}
 	*out = c;
 	return OK;
+}
+
+int conf_family(const struct server_config *c)
+{
+	static const int families[] = {[CFG_FAMILY_ANY] = AF_UNSPEC,
+		[CFG_FAMILY_INET] = AF_INET,
+		[CFG_FAMILY_INET6] = AF_INET6};
+	return families[c->address_family];
+}
+
+uint16_t conf_port(const struct server_config *c, size_t i)
+{
+	uint32_t port = 0; /* what it is was checked when it was read */
+	return text_u32(cslice_str(c->ports.v[i]), &port) == OK ? (uint16_t)port : 0;
+}
+
+err_t conf_check_addresses(const struct server_config *c)
+{
+	struct buf why;
+	buf_init(&why, (size_t)1 << 20);
+	for (size_t i = 0; i < c->listen_addresses.n; i++) {
+		struct os_listen_at at = {.family = conf_family(c)};
+		char host[CFG_HOST_MAX];
+		TRY(cfg_listen_address(c->listen_addresses.v[i], host, sizeof(host), &at.port));
+		at.host = strcmp(host, "*") == 0 ? NULL : host;
+		if (os_listen_check(&at, &why) != OK)
+			break; /* more would mean more waiting for names */
+	}
+	bool is_bad = why.n > 0;
+	conf_tell(LOG_L_FATAL, &why);
+	buf_done(&why);
+	return is_bad ? E_CONFIG : OK;
 }

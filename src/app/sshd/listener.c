@@ -247,61 +247,33 @@ static void on_bound(void *arg, int fd, const struct os_ends *local)
 	log_put(LOG_L_INFO, "Server listening on %s port %u.", local->local, local->local_port);
 }
 
-static void listen_on(struct listener *l, const char *host, const char *port)
+static void listen_on(struct listener *l, const char *host, uint16_t port)
 {
-	static const int families[] = {AF_UNSPEC, AF_INET, AF_INET6};
 	struct buf why;
-	uint32_t number = 0;
 	buf_init(&why, 8192);
-	if (strcmp(port, "ssh") == 0)
-		port = "22";
-	if (text_u32(cslice_str(port), &number) != OK || number == 0 || number > 65535)
-		log_put(LOG_L_ERROR, "bad port %s", port);
-	else if (os_listen(&(struct os_listen_at){host, (uint16_t)number,
-				   families[l->c->address_family]},
-			 on_bound, l, &why) != OK ||
-		 why.n > 0) {
-		struct cslice rest = buf_bytes(&why);
-		while (rest.n > 0) {
-			const uint8_t *end = memchr(rest.p, '\n', rest.n);
-			size_t n = end != NULL ? (size_t)(end - rest.p) : rest.n;
-			log_put(LOG_L_ERROR, "%.*s", (int)n, (const char *)rest.p);
-			rest = cslice_of(rest.p + n + (end != NULL), rest.n - n - (end != NULL));
-		}
-	}
+	if (os_listen(&(struct os_listen_at){host, port, conf_family(l->c)}, on_bound, l, &why) !=
+			OK ||
+		why.n > 0)
+		conf_tell(LOG_L_ERROR, &why);
 	buf_done(&why);
-}
-
-/* ListenAddress: host, host:port, [v6], [v6]:port, v6. */
-static void listen_address(struct listener *l, const char *word)
-{
-	char host[256];
-	const char *port = NULL, *end = NULL;
-	if (word[0] == '[' && (end = strchr(word, ']')) != NULL) {
-		word++;
-		port = end[1] == ':' ? end + 2 : NULL;
-	} else {
-		const char *colon = strchr(word, ':');
-		bool is_v6 = colon != NULL && strchr(colon + 1, ':') != NULL;
-		end = colon != NULL && !is_v6 ? colon : word + strlen(word);
-		port = *end == ':' ? end + 1 : NULL;
-	}
-	(void)snprintf(host, sizeof(host), "%.*s", (int)(end - word), word);
-	const char *any = strcmp(host, "*") == 0 ? NULL : host;
-	if (port != NULL) {
-		listen_on(l, any, port);
-		return;
-	}
-	for (size_t i = 0; i < l->c->ports.n; i++)
-		listen_on(l, any, l->c->ports.v[i]);
 }
 
 static void listen_all(struct listener *l)
 {
-	for (size_t i = 0; i < l->c->listen_addresses.n; i++)
-		listen_address(l, l->c->listen_addresses.v[i]);
-	for (size_t i = 0; l->c->listen_addresses.n == 0 && i < l->c->ports.n; i++)
-		listen_on(l, NULL, l->c->ports.v[i]);
+	for (size_t i = 0; i < l->c->listen_addresses.n; i++) {
+		char host[CFG_HOST_MAX];
+		uint16_t port;
+		if (cfg_listen_address(l->c->listen_addresses.v[i], host, sizeof(host), &port) !=
+			OK)
+			continue; /* was checked when it was read */
+		const char *any = strcmp(host, "*") == 0 ? NULL : host;
+		for (size_t p = 0; p < l->c->ports.n && port == 0; p++)
+			listen_on(l, any, conf_port(l->c, p));
+		if (port != 0)
+			listen_on(l, any, port);
+	}
+	for (size_t p = 0; l->c->listen_addresses.n == 0 && p < l->c->ports.n; p++)
+		listen_on(l, NULL, conf_port(l->c, p));
 }
 
 /* ---- life ---- */

@@ -255,6 +255,10 @@ static int run(const struct sshd_options *o)
 	int code;
 	if (conf_global(o, &c) != OK)
 		return EXIT_FATAL;
+	if (!o->is_inetd && conf_check_addresses(&c) != OK) {
+		server_config_done(&c);
+		return EXIT_FATAL;
+	}
 	if (o->is_inetd || o->to_stderr)
 		set_log(o, &c);
 	code = o->is_dump || o->is_dump_only ? dump(o, &c) : serve(o, &c);

@@ -59,6 +59,12 @@ MUST err_t conf_read(struct sshd_options *o);
 /* The global values; -p applied. */
 MUST err_t conf_global(const struct sshd_options *o, struct server_config *out);
 
+/* Can each ListenAddress be found?  What cannot is told. */
+MUST err_t conf_check_addresses(const struct server_config *c);
+int conf_family(const struct server_config *c); /* AF_... of AddressFamily */
+uint16_t conf_port(const struct server_config *c, size_t i);
+void conf_tell(enum log_level level, const struct buf *lines); /* each line to the log */
+
 /* ---- host keys (hostkeys.c) ---- */
 struct host_key {
 	char *path;
