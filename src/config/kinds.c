@@ -89,8 +89,12 @@ const struct cfg_kind cfg_kind_enum = {enum_parse, enum_print, done_nothing, fal
 /* ---- numbers ---- */
 static err_t u32_parse(struct cfg_parse *p, void *field)
 {
-	if (text_u32(cslice_str(p->v[0]), field) != OK)
+	uint32_t v;
+	if (text_u32(cslice_str(p->v[0]), &v) != OK)
 		return bad(p, "Bad number '%s'", p->v[0]);
+	if (v < (uint32_t)p->opt->arg)
+		return bad(p, "Invalid number of %s", p->opt->keyword);
+	*(uint32_t *)field = v;
 	return OK;
 }
 

@@ -6,7 +6,7 @@
 /* The argument of a row is a names table for enums and an algorithm kind for lists. */
 #define ARG_flag(x)      NULL, 0
 #define ARG_enum(x)      x, 0
-#define ARG_u32(x)       NULL, 0
+#define ARG_u32(x)       NULL, x
 #define ARG_port(x)      NULL, 0
 #define ARG_time(x)      NULL, 0
 #define ARG_text(x)      NULL, 0

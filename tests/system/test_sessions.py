@@ -484,6 +484,33 @@ def test_unknown_host_is_refused_and_accepted_when_told(world, ours, server):
     assert code == 255 and out == b"" and "REMOTE HOST IDENTIFICATION HAS CHANGED" in text
 
 
+@pytest.mark.parametrize("whose", ("ours", "theirs"))
+def test_words_about_a_host_name_its_port(world, ours, theirs, server, tmp_path, whose):
+    """As its line in known_hosts would: [host]:port where the port is not 22, an alias alone."""
+    def say(known, *options):
+        file = tmp_path / "known"
+        file.write_text(known)
+        client = Ssh(world, ours if whose == "ours" else theirs)
+        command, log, _ = client.command(
+            server, [f"UserKnownHostsFile={file}", "StrictHostKeyChecking=yes", *options], hosts=False)
+        _, _, err = feed([*command, "true"], None, 20)
+        return err + log.read_text().replace("\r", "")
+    place = f"[{server.host}]:{server.port}"
+    other = " ".join(world.keys.public("ed25519").split()[:2])
+    strict = "and you have requested strict checking."
+    assert f"No ED25519 host key is known for {place} {strict}" in say("")
+    assert f"No ED25519 host key is known for other {strict}" in say("", "HostKeyAlias=other")
+    assert f"Host key for {place} has changed {strict}" in say(f"{place} {other}\n")
+    assert f"The ED25519 host key for {place} is marked as revoked." in \
+        say(f"@revoked * {' '.join(server.host_publics[0].split()[:2])}\n")
+
+
+def test_numbers_that_a_client_refuses(ours):
+    for option in ("ConnectionAttempts=0", "ConnectionAttempts=-1", "ConnectionAttempts=x"):
+        done = subprocess.run([ours.ssh, "-F", "none", "-o", option, "-G", "h"], capture_output=True, text=True, timeout=20)
+        assert done.returncode == 255 and done.stdout == "" and "umber" in done.stderr, (option, done)
+
+
 def test_hashed_known_hosts(world, ours, server):
     folder = ground.scratch("hashed")
     path = folder / "known_hosts"

@@ -186,6 +186,7 @@ void ssh_done(struct ssh *s)
 		client_config_done(&s->cfg);
 	ssh_args_done(&s->args);
 	me_done(&s->me);
+	buf_done(&s->known_shown);
 	free(s->host);
 	free(s->user);
 }

@@ -77,6 +77,7 @@ struct ssh {
 	char *user;
 	const char *known_name; /* HostKeyAlias, or host; for known_hosts */
 	uint16_t known_port;    /* 22 with an alias */
+	struct buf known_shown; /* as known_hosts has it: "host", "[host]:port"; NUL-terminated */
 	struct known_file known[KNOWN_FILES_MAX];
 	size_t known_n;
 	struct logsink log;

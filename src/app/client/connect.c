@@ -59,7 +59,7 @@ static err_t dial(struct ssh *s)
 	int fd = -1;
 	if (s->cfg.connect_timeout > 0)
 		d.timeout_us = (uint64_t)s->cfg.connect_timeout * SECOND_US;
-	for (uint32_t i = 0; i < num_max(s->cfg.connection_attempts, 1); i++) {
+	for (uint32_t i = 0; i < s->cfg.connection_attempts; i++) {
 		if (i > 0) {
 			log_debug1("Trying again...");
 			sleep(1);

@@ -143,6 +143,11 @@ static const char *shown_type(const struct lookup *l)
 	return key_type_shown(key_type_of(l->key));
 }
 
+static const char *known_shown(const struct lookup *l)
+{
+	return (const char *)l->s->known_shown.p;
+}
+
 static void box(const char *title)
 {
 	static const char bar[] = "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@";
@@ -164,12 +169,8 @@ static void say_changed(const struct lookup *l, const char *fingerprint)
 	ssh_say(LOG_L_ERROR, "Ask the host's administrator which key is right before you go on.");
 	ssh_say(LOG_L_ERROR, "Offending %s key in %s:%u", key_type_shown(l->found.type),
 		l->file != NULL ? l->file : "?", l->found.line);
-	struct buf name;
-	buf_init(&name, 4096);
-	kh_name(l->s->known_name, l->s->known_port, &name);
-	ssh_say(LOG_L_ERROR, "  remove with: ssh-keygen -f '%s' -R '%.*s'",
-		l->file != NULL ? l->file : "?", (int)name.n, (const char *)name.p);
-	buf_done(&name);
+	ssh_say(LOG_L_ERROR, "  remove with: ssh-keygen -f '%s' -R '%s'",
+		l->file != NULL ? l->file : "?", known_shown(l));
 }
 
 /* ---- learning -----------------------------------------------------------------------------------
@@ -202,17 +203,13 @@ static void learn(struct lookup *l)
 		make_parent(path);
 		e = os_file_append(path, buf_bytes(&line), 0600, &why);
 	}
-	struct buf name;
-	buf_init(&name, 4096);
-	kh_name(s->known_name, s->known_port, &name);
 	if (e == OK)
 		ssh_say(LOG_L_INFO,
-			"Warning: Permanently added '%.*s' (%s) to the list of known hosts.",
-			(int)name.n, (const char *)name.p, shown_type(l));
+			"Warning: Permanently added '%s' (%s) to the list of known hosts.",
+			known_shown(l), shown_type(l));
 	else
 		ssh_say(LOG_L_INFO, "Failed to add the host to the list of known hosts (%s): %s",
 			path, why != 0 ? strerror(why) : err_text(e));
-	buf_done(&name);
 	buf_done(&line);
 	free(path);
 }
@@ -231,17 +228,13 @@ static err_t ask_new(struct lookup *l, const char *fingerprint)
 {
 	struct ssh *s = l->s;
 	struct buf question, answer;
-	struct buf name;
 	buf_init(&question, 65536);
 	buf_init(&answer, 65536);
-	buf_init(&name, 4096);
-	kh_name(s->known_name, s->known_port, &name);
 	buf_printf(&question,
-		"The authenticity of host '%.*s (%s)' can't be established.\n%s key fingerprint is "
+		"The authenticity of host '%s (%s)' can't be established.\n%s key fingerprint is "
 		"%s.\n",
-		(int)name.n, (const char *)name.p,
-		s->is_proxied ? "<no hostip for proxy command>" : s->ends.peer, shown_type(l),
-		fingerprint);
+		known_shown(l), s->is_proxied ? "<no hostip for proxy command>" : s->ends.peer,
+		shown_type(l), fingerprint);
 	put_art(l, &question);
 	if (l->found.verdict == KH_OTHER)
 		buf_printf(&question, "The host is known by a key of another type only (%s:%u).\n",
@@ -266,7 +259,6 @@ static err_t ask_new(struct lookup *l, const char *fingerprint)
 	}
 	buf_done(&question);
 	buf_done(&answer);
-	buf_done(&name);
 	return e == OK && is_yes ? OK : E_HOSTKEY;
 }
 
@@ -276,7 +268,7 @@ static err_t on_new(struct lookup *l, const char *fingerprint)
 	if (strict == CFG_STRICT_YES) {
 		ssh_say(LOG_L_ERROR,
 			"No %s host key is known for %s and you have requested strict checking.",
-			shown_type(l), l->s->known_name);
+			shown_type(l), known_shown(l));
 		return E_HOSTKEY;
 	}
 	if (strict == CFG_STRICT_ASK)
@@ -291,7 +283,7 @@ static err_t on_changed(struct lookup *l, const char *fingerprint)
 	if (l->s->cfg.strict_host_key != CFG_STRICT_NO) {
 		ssh_say(LOG_L_ERROR,
 			"Host key for %s has changed and you have requested strict checking.",
-			l->s->known_name);
+			known_shown(l));
 		return E_HOSTKEY;
 	}
 	/* Going on with an unknown key: nothing that could be read or replayed is given to it. */
@@ -331,7 +323,7 @@ static err_t judge(struct lookup *l)
 	}
 	switch (l->found.verdict) {
 	case KH_OK:
-		log_debug1("Host '%s' is known and matches the %s host key.", l->s->known_name,
+		log_debug1("Host '%s' is known and matches the %s host key.", known_shown(l),
 			shown_type(l));
 		log_debug1("Found key in %s:%u", l->file != NULL ? l->file : "?", l->found.line);
 		break;
@@ -345,7 +337,7 @@ static err_t judge(struct lookup *l)
 	case KH_REVOKED:
 		box("WARNING: REVOKED HOST KEY DETECTED!");
 		ssh_say(LOG_L_ERROR, "The %s host key for %s is marked as revoked.", shown_type(l),
-			l->s->known_name);
+			known_shown(l));
 		e = E_HOSTKEY;
 		break;
 	default:

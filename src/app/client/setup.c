@@ -227,7 +227,10 @@ static err_t name_host(struct ssh *s)
 	ascii_lower(s->host);
 	s->known_name = s->cfg.hostkey_alias != NULL ? s->cfg.hostkey_alias : s->host;
 	s->known_port = s->cfg.hostkey_alias != NULL ? 22 : s->cfg.port;
-	return OK;
+	buf_init(&s->known_shown, 65536);
+	kh_name(s->known_name, s->known_port, &s->known_shown);
+	buf_put_u8(&s->known_shown, 0);
+	return buf_err(&s->known_shown);
 }
 
 static err_t check_names(struct ssh *s)
