@@ -12,6 +12,7 @@
 #include "base/text.h"
 
 #define OTHERS_MASK 077
+#define LINKS_MAX   40
 
 static err_t from_errno(void)
 {
@@ -289,6 +290,35 @@ static err_t write_special(const char *path, struct cslice bytes)
 	return e;
 }
 
+/* Where a link points, seen from its own directory. */
+static char *link_goal(const char *path)
+{
+	char goal[PATH_MAX], *whole = NULL;
+	ssize_t n = readlink(path, goal, sizeof(goal) - 1);
+	if (n < 0)
+		return NULL;
+	goal[n] = '\0';
+	const char *slash = strrchr(path, '/');
+	int dir = goal[0] != '/' && slash != NULL ? (int)(slash - path) + 1 : 0;
+	return asprintf(&whole, "%.*s%s", dir, path, goal) < 0 ? NULL : whole;
+}
+
+/* The file that path leads to, there or not; NULL and errno. */
+static char *target_of(const char *path)
+{
+	char *found = realpath(path, NULL), *at;
+	struct stat st;
+	if (found != NULL || errno != ENOENT)
+		return found;
+	at = strdup(path);
+	for (int i = 0; at != NULL && lstat(at, &st) == 0 && S_ISLNK(st.st_mode); i++) {
+		char *next = i < LINKS_MAX ? link_goal(at) : NULL;
+		free(at);
+		at = next;
+	}
+	return at;
+}
+
 err_t keyfile_stage(struct keyfile_staged *s, const char *path, struct cslice bytes, uint32_t mode)
 {
 	if (is_special(path)) {
@@ -296,9 +326,7 @@ err_t keyfile_stage(struct keyfile_staged *s, const char *path, struct cslice by
 		*s = (struct keyfile_staged){NULL, NULL}; /* nothing is left to be committed */
 		return OK;
 	}
-	struct keyfile_staged made = {.target = realpath(path, NULL)};
-	if (made.target == NULL && errno == ENOENT)
-		made.target = strdup(path);
+	struct keyfile_staged made = {.target = target_of(path)};
 	if (made.target == NULL)
 		return E_IO;
 	char *name = NULL;
@@ -338,6 +366,58 @@ err_t keyfile_commit(struct keyfile_staged *s)
 		s->temporary = NULL; /* it is the file now */
 	}
 	keyfile_drop(s);
+	return e;
+}
+
+/* Out of the way, to come back when the private file cannot be replaced.  *aside: owned; NULL =
+ * there was none. */
+static err_t set_aside(const char *target, char **aside)
+{
+	char *name = NULL;
+	if (access(target, F_OK) < 0)
+		return OK;
+	if (asprintf(&name, "%s.XXXXXXXXXX", target) < 0)
+		return E_MEM;
+	int fd = mkostemp(name, O_CLOEXEC); /* a name of our own */
+	if (fd >= 0)
+		(void)close(fd);
+	if (fd < 0 || rename(target, name) != 0) {
+		int saved = errno;
+		if (fd >= 0)
+			(void)unlink(name);
+		free(name);
+		errno = saved;
+		return E_IO;
+	}
+	sync_directory(target);
+	*aside = name;
+	return OK;
+}
+
+err_t keyfile_commit_pair(
+	struct keyfile_staged *private, struct keyfile_staged *public, bool *is_private_in)
+{
+	char *aside = NULL;
+	bool has_public = public->temporary != NULL && private->temporary != NULL;
+	char *target = has_public ? strdup(public->target) : NULL;
+	*is_private_in = false;
+	if (has_public && target == NULL)
+		return E_MEM;
+	err_t e = has_public ? set_aside(target, &aside) : OK;
+	if (e == OK)
+		e = keyfile_commit(private);
+	*is_private_in = e == OK;
+	int saved = errno;
+	if (e != OK && aside != NULL)
+		(void)rename(aside, target);
+	if (e == OK)
+		e = keyfile_commit(public);
+	saved = *is_private_in ? errno : saved;
+	if (*is_private_in && aside != NULL)
+		(void)unlink(aside);
+	free(aside);
+	free(target);
+	errno = saved;
 	return e;
 }
 

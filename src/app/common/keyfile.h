@@ -55,9 +55,9 @@ MUST err_t keyfile_load_public(struct key **out, const char *path, struct buf *c
  * whole
  *
  * stage writes a temporary file beside path and syncs it; commit renames it into place.  So several
- * files can be staged before the first one is replaced.  A symbolic link is followed.  mode: of the
- * file, new or old; the owner of an old file is kept.  Each staged file ends with commit or drop
- * (both are fine on a zeroed one). E_IO: errno tells.
+ * files can be staged before the first one is replaced.  A symbolic link is followed, also to a
+ * file that is not there yet.  mode: of the file, new or old; the owner of an old file is kept.
+ * Each staged file ends with commit or drop (both are fine on a zeroed one). E_IO: errno tells.
  */
 struct keyfile_staged {
 	char *temporary, *target; /* owned */
@@ -66,6 +66,13 @@ MUST err_t keyfile_stage(
 	struct keyfile_staged *s, const char *path, struct cslice bytes, uint32_t mode);
 MUST err_t keyfile_commit(struct keyfile_staged *s);
 void keyfile_drop(struct keyfile_staged *s);
+/*
+ * The two files of a pair (public may be zeroed).  A crash leaves the old pair, the new pair, or
+ * one of the two private keys with no public file beside it, never a mixed pair; an error leaves
+ * the old pair, or the new private key alone (*is_private_in).
+ */
+MUST err_t keyfile_commit_pair(
+	struct keyfile_staged *private, struct keyfile_staged *public, bool *is_private_in);
 /* Both at once. */
 MUST err_t keyfile_replace(const char *path, struct cslice bytes, uint32_t mode);
 

@@ -85,6 +85,19 @@ static int make_ssh_dir(const struct kg_options *o, const char *path)
 	return state;
 }
 
+/* A run that was cut off may have left a private key alone. */
+static void say_missing_public(const char *path)
+{
+	struct stat st;
+	char *name = NULL;
+	if (asprintf(&name, "%s.pub", path) < 0)
+		return;
+	if (stat(name, &st) < 0 && errno == ENOENT)
+		(void)kg_say(
+			0, "%s is missing: \"ssh-keygen -y -f %s\" prints it anew", name, path);
+	free(name);
+}
+
 static bool may_overwrite(const char *path)
 {
 	struct stat st;
@@ -92,6 +105,7 @@ static bool may_overwrite(const char *path)
 	if (stat(path, &st) < 0)
 		return true;
 	(void)printf("%s already exists.\n", path);
+	say_missing_public(path);
 	buf_init(&line, KG_LINE_MAX);
 	bool yes = kg_ask_line("Overwrite (y/n)? ", &line) && line.n > 0 &&
 		   (line.p[0] == 'y' || line.p[0] == 'Y');

@@ -104,11 +104,10 @@ err_t kg_save(const struct kg_options *o, const struct kg_pair *pair)
 	if (e == OK && pair->with_public)
 		e = stage_public(pair, &public);
 	if (e == OK) {
-		e = keyfile_commit(&private);
-		private_failed = e != OK;
+		bool is_private_in;
+		e = keyfile_commit_pair(&private, &public, &is_private_in);
+		private_failed = !is_private_in;
 	}
-	if (e == OK)
-		e = keyfile_commit(&public);
 	if (e != OK && private_failed)
 		(void)kg_say(0, "Saving key \"%s\" failed: %s", pair->path, keyfile_reason(e));
 	else if (e != OK)
