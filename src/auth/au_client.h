@@ -52,8 +52,8 @@ struct au_client {
 	struct buf question; /* what its slices point into */
 	struct au_event events[AU_EVENTS];
 	size_t events_n;
-	bool none_tried;
-	struct { /* publickey */
+	bool none_tried, is_secret_tried; /* a password, or answers to questions */
+	struct {                          /* publickey */
 		struct au_key_try *tries;
 		size_t at;
 		struct cslice alg; /* in env.pubkey_algs */

@@ -57,6 +57,7 @@ err_t au_client_request(
 		.service = cslice_str(AU_NEXT_SERVICE), .method = cslice_str(method),
 		.body = body));
 	au->outstanding = out;
+	au->is_secret_tried = au->is_secret_tried || out == AU_OUT_PASSWORD || out == AU_OUT_KBDINT;
 	return OK;
 }
 
@@ -82,7 +83,9 @@ err_t au_client_next(struct au_client *au)
 		if (m != NULL && (!au->methods_known || list_has(buf_bytes(&au->methods), name)))
 			TRY(try_method(au, m, &did));
 	}
-	if (!did)
+	/* A server that wants a secret lets nobody in without: one request less, and no failure
+	 * more in its log. */
+	if (!did && !au->is_secret_tried)
 		TRY(try_method(au, &au_client_none, &did));
 	if (did)
 		return OK;

@@ -3,7 +3,7 @@
  * client_none - the request that proves nothing (RFC 4252 5.2)
  *
  * Sent when there is no key to begin with, since its failure brings the list of methods, and as the
- * last resort: some devices take nothing else.
+ * last resort after keys: some devices take nothing else.
  */
 #include "auth/au_client.h"
 

@@ -387,6 +387,28 @@ static void passwords_are_asked_for_as_often_as_configured(void **state)
 	fx_done(&f);
 }
 
+static void none_is_the_last_resort_after_keys_and_not_after_a_secret(void **state)
+{
+	struct fx f;
+	(void)state;
+	fx_init(&f, "publickey,password");
+	f.env.ids_n = 1;
+	f.env.password_prompts = 1;
+	fx_start(&f);
+	struct au_event ev = poll_for(&f, AU_EV_ASK_SIGN);
+	sign(&f, &ev, ed_a);
+	take_request(&f, "publickey");
+	accept_service(&f);
+	assert_int_equal(say_failure(&f, "publickey,password", false), OK);
+	ev = poll_for(&f, AU_EV_ASK_PASSWORD);
+	assert_int_equal(au_client_answer(f.au, ev.ask, OK, cslice_str("wrong")), OK);
+	take_request(&f, "password");
+	assert_int_equal(say_failure(&f, "publickey,password", false), OK);
+	dbl_take_none(f.tp);
+	poll_for(&f, AU_EV_FAILED);
+	fx_done(&f);
+}
+
 static void a_password_change_sends_old_and_new(void **state)
 {
 	struct fx f;
@@ -766,6 +788,7 @@ int main(void)
 		cmocka_unit_test(
 			a_signer_that_refuses_unbound_requests_is_asked_again_when_binding_is_known),
 		cmocka_unit_test(passwords_are_asked_for_as_often_as_configured),
+		cmocka_unit_test(none_is_the_last_resort_after_keys_and_not_after_a_secret),
 		cmocka_unit_test(a_password_change_sends_old_and_new),
 		cmocka_unit_test(a_cancelled_question_skips_its_method),
 		cmocka_unit_test(keyboard_interactive_answers_each_round_with_its_count),
