@@ -17,6 +17,7 @@
 #define NAME_MAX_BYTES ((size_t)64 << 10)
 #define BODY_MAX       ((size_t)256 << 10)
 #define WAITING_MAX    ((size_t)512 << 10)
+#define BANNER_PART    32000u
 
 static const struct au_server_method *const methods[] = {
 	&au_server_none,
@@ -288,13 +289,39 @@ static err_t send_sig_algs(struct au_server *au)
 	return e;
 }
 
+/* Where a banner may be cut: behind a line, or else between two characters (UTF-8). */
+static size_t banner_part(struct cslice text)
+{
+	if (text.n <= BANNER_PART)
+		return text.n;
+	const uint8_t *line = memrchr(text.p, '\n', BANNER_PART);
+	if (line != NULL)
+		return (size_t)(line - text.p) + 1;
+	size_t n = BANNER_PART;
+	for (size_t i = 0; i < 3 && (text.p[n] & 0xc0) == 0x80; i++)
+		n--;
+	return n;
+}
+
+/* RFC4253 6.1: before login no packet is larger than what everyone takes; RFC4252 5.4: there may be
+ * several. */
+static err_t send_banner(struct au_server *au)
+{
+	struct cslice rest = au->env->banner;
+	while (rest.n > 0) {
+		size_t n = banner_part(rest);
+		TRY(tq_put(&au->out, TQ_OWN, userauth_banner, .message = cslice_of(rest.p, n)));
+		rest = cslice_of(rest.p + n, rest.n - n);
+	}
+	return OK;
+}
+
 static err_t user_answered(struct au_server *au, err_t verdict)
 {
 	au->is_user_barred = verdict != OK;
 	TRY(replace(&au->methods, cslice_str(au->env->methods)));
 	TRY(send_sig_algs(au));
-	if (au->env->banner.n > 0)
-		TRY(tq_put(&au->out, TQ_OWN, userauth_banner, .message = au->env->banner));
+	TRY(send_banner(au));
 	return run_method(au);
 }
 

@@ -18,7 +18,8 @@ from harness.world import wait_until
 
 PROTECTIONS = ((raw.GCM128, raw.HMAC), (raw.GCM, raw.HMAC), (raw.CHACHA, raw.HMAC), ("aes128-ctr", raw.HMAC),
                ("aes192-ctr", raw.HMAC_ETM), ("aes256-ctr", raw.HMAC512_ETM))
-LARGEST = 256 * 1024        # of a packet from a server: a long banner comes in one piece
+LARGEST = 256 * 1024        # of a packet from a server
+FIRST = 35000               # before the login (RFC 4253 6.1); OpenSSH takes the largest always
 
 
 def session(peer):
@@ -46,7 +47,8 @@ def refused(result, server, times=1):
 def test_client_judges_every_packet_length(world, ours, cipher, mac):
     """The word in front of the first packet under keys, from nothing to 4 GiB; then a tag that is wrong or short."""
     hidden = cipher.endswith("-ctr") and "-etm" not in mac
-    lengths = [0, 1, 4, 5, 43, LARGEST + 1, LARGEST + 16, 0x7FFFFFFF, 0x80000000, 0xFFFFFFF0, 0xFFFFFFFF]
+    largest = FIRST if ours.is_bowline else LARGEST
+    lengths = [0, 1, 4, 5, 43, largest + 1, largest + 16, 0x7FFFFFFF, 0x80000000, 0xFFFFFFF0, 0xFFFFFFFF]
     todo = [*lengths, "flip", "cut"]
     ignore = bytes([raw.IGNORE]) + raw.string(b"x" * 22)
 
@@ -62,7 +64,7 @@ def test_client_judges_every_packet_length(world, ours, cipher, mac):
         else:
             peer.send_wire(peer.sealed(ignore, case))
             if hidden:          # nothing may be told from when the answer comes: it waits for a whole packet
-                peer.send_wire(bytes(LARGEST + 64))
+                peer.send_wire(bytes(largest + 64))
         peer.expect_closed()
         raise raw.Closed(f"{case}")
     with RawServer(world, script, cipher=cipher, mac=mac) as server:
@@ -73,24 +75,32 @@ def test_client_judges_every_packet_length(world, ours, cipher, mac):
 
 @pytest.mark.parametrize("cipher,mac", PROTECTIONS, ids=lambda x: x.split("@")[0])
 def test_client_takes_the_largest_packet_and_none_above(world, ours, cipher, mac):
-    """Of packet_length, less what the block size cuts off."""
-    def filled(peer, more):
+    """Of packet_length, less what the block size cuts off; before the login and after it."""
+    first = FIRST if ours.is_bowline else LARGEST
+
+    def filled(peer, limit, more):
         block, aligned = peer.sealer.block, peer.sealer.aligned
-        largest = (LARGEST + aligned) // block * block - aligned + more * block
+        largest = (limit + aligned) // block * block - aligned + more * block
         return bytes([raw.IGNORE]) + raw.string(bytes(largest - 1 - 4 - 5))
+
+    def too_much(peer, limit):
+        peer.send(filled(peer, limit, 1))
+        if peer.sealer.aligned:         # its length is hidden: a whole packet is awaited
+            peer.send_wire(bytes(2000))
+        raise raw.Closed(peer.expect_closed())
 
     def script(peer):
         peer.handshake()
-        peer.send(filled(peer, 0))
+        peer.send(filled(peer, first, 0))
+        if over == "first":
+            too_much(peer, first)
         peer.admit()
+        peer.send(filled(peer, LARGEST, 0))
         theirs = peer.accept_session()[0]
-        if over:
-            peer.send(filled(peer, 1))
-            if peer.sealer.aligned:         # its length is hidden: a whole packet is awaited
-                peer.send_wire(bytes(2000))
-            raise raw.Closed(peer.expect_closed())
+        if over == "later":
+            too_much(peer, LARGEST)
         peer.finish(theirs)
-    for over in (False, True):
+    for over in ("", "first", "later"):
         with RawServer(world, script, cipher=cipher, mac=mac) as server:
             result = Ssh(world, ours).run(server, "x")
         if over:

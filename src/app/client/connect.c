@@ -12,8 +12,6 @@
 
 #define POOL_BUDGET ((size_t)40 << 20)
 #define SECOND_US   1000000
-#define PACKET_MAX                                                                                 \
-	((uint32_t)256 * 1024) /* a server's banner may come in one packet of this size */
 
 /* ---- descriptors --------------------------------------------------------------------------------
  */
@@ -154,7 +152,6 @@ static err_t make_engine(struct ssh *s)
 		.pool = &s->pool,
 		.rng = os_rng(),
 		.limits = {.rekey_bytes = s->cfg.rekey_limit.bytes,
-			.max_packet = PACKET_MAX,
 			.rekey_us = s->cfg.rekey_limit.seconds * SECOND_US},
 		.version = (const char *)s->version.p,
 		.lazy_fast = true};

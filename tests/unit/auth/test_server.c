@@ -681,6 +681,49 @@ static void the_banner_and_the_algorithms_come_before_the_first_answer(void **st
 	fx_done(&f);
 }
 
+/* RFC 4253 6.1: no packet above 35,000 bytes before anything larger was agreed. */
+static void a_long_banner_comes_in_parts(void **state)
+{
+	static const struct {
+		const char *unit;
+		size_t times, parts;
+	} rows[] = {{"a line of sixteen", 5000, 3}, /* 17 bytes, no line end: cut anywhere */
+		{"sixteen in all.\n", 4001, 3}, {"\xe2\x82\xac", 20000, 2}, {"x", 32000, 1},
+		{"x", 32001, 2}};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_N(rows); i++) {
+		struct fx f;
+		struct buf text, got;
+		fx_init(&f);
+		buf_init(&text, 1 << 20);
+		buf_init(&got, 1 << 20);
+		for (size_t k = 0; k < rows[i].times; k++)
+			buf_printf(&text, "%s", rows[i].unit);
+		f.env.banner = buf_bytes(&text);
+		fx_start(&f);
+		assert_int_equal(request(&f, "none"), OK);
+		struct au_event ev = poll_for(&f, AU_EV_ASK_USER);
+		assert_int_equal(au_server_answer(f.au, ev.ask, OK, cslice_of(NULL, 0)), OK);
+		for (size_t k = 0; k < rows[i].parts; k++) {
+			struct ssh_userauth_banner b;
+			assert_int_equal(ssh_get_userauth_banner(
+						 dbl_take(f.tp, SSH_MSG_userauth_banner), &b),
+				OK);
+			assert_in_range(b.message.n, 1, 34000);
+			assert_int_not_equal(b.message.p[0] & 0xc0, 0x80); /* a character whole */
+			if (rows[i].unit[15 * (rows[i].times == 4001)] == '\n')
+				assert_int_equal(b.message.p[b.message.n - 1], '\n');
+			buf_put(&got, b.message.p, b.message.n);
+		}
+		poll_for(&f, AU_EV_ASK_NONE);
+		dbl_take_none(f.tp);
+		assert_true(cslice_eq(buf_bytes(&got), buf_bytes(&text)));
+		buf_done(&got);
+		buf_done(&text);
+		fx_done(&f);
+	}
+}
+
 static void success_counts_only_once_it_is_out(void **state)
 {
 	struct fx f;
@@ -808,6 +851,7 @@ int main(void)
 		cmocka_unit_test(requests_after_success_are_ignored),
 		cmocka_unit_test(another_service_is_not_available),
 		cmocka_unit_test(the_banner_and_the_algorithms_come_before_the_first_answer),
+		cmocka_unit_test(a_long_banner_comes_in_parts),
 		cmocka_unit_test(success_counts_only_once_it_is_out),
 		cmocka_unit_test(malformed_requests_end_it),
 		cmocka_unit_test(no_failed_allocation_reads_as_yes),
