@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: ISC
 """A small SSH peer, either role, that does as it is told: also what no honest peer would.
 
-It speaks curve25519-sha256, ssh-ed25519 or ecdsa-sha2-nistp256 as host key, AES-GCM, AES-CTR with HMAC in
-both orders, chacha20-poly1305@openssh.com and zlib@openssh.com, and leaves every decision to the test: which
+It speaks curve25519-sha256, ssh-ed25519 or ecdsa-sha2-nistp256 as host key, AES-GCM, AES-CTR, AES-CBC and arcfour
+with HMAC in both orders, chacha20-poly1305@openssh.com and zlib@openssh.com, and leaves every decision to the test: which
 bytes go out, when, and what to make of the answers.
 """
 import base64
@@ -140,10 +140,35 @@ class Ctr:
         return body
 
 
+class Arcfour(Ctr):
+    block = 8
+
+    def __init__(self, bits, key, iv, mackey, mac):
+        super().__init__(128, key, iv, mackey, mac)
+        self.stream = Cipher(algorithms.ARC4(key[:bits // 8]), mode=None).encryptor()
+
+
+class Cbc(Ctr):
+    def __init__(self, bits, key, iv, mackey, mac):
+        super().__init__(bits, key, iv, mackey, mac)
+        both = Cipher(algorithms.AES(key[:bits // 8]), modes.CBC(iv[:16]))
+        self.stream, self.back = both.encryptor(), both.decryptor()
+
+    def open(self, seq, read):
+        first = read(4 if self.etm else 16)
+        clear = first if self.etm else self.back.update(first)
+        data = read(struct.unpack(">I", clear[:4])[0] + 4 - len(first))
+        clear += self.back.update(data)
+        if self.tag(seq, first + data if self.etm else clear) != read(len(self.mackey)):
+            raise Closed("bad tag")
+        return clear[4:]
+
+
 def protection(cipher):
     """(class, key bits) of a cipher's name."""
     bits = 256 if "256" in cipher else 192 if "192" in cipher else 128
-    return (ChaCha if cipher == CHACHA else Gcm if "gcm" in cipher else Ctr), bits
+    return (ChaCha if cipher == CHACHA else Gcm if "gcm" in cipher else Cbc if "cbc" in cipher else
+            Arcfour if "arcfour" in cipher else Ctr), bits
 
 
 class Raw:

@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
 """An AsyncSSH client with the arguments of all peers here:
-PORT USER key:FILE|password:WORD HOSTKEY PTY REKEY-BYTES COMMAND"""
+PORT USER key:FILE|password:WORD HOSTKEY PTY REKEY-BYTES COMMAND
+PEER_CIPHER and PEER_MAC in the environment: the only ones that it offers."""
 import asyncio
+import os
 import sys
 import warnings
 
@@ -32,6 +34,9 @@ async def main():
     options = {"client_keys": [what], "password": None} if how == "key" else {"client_keys": None, "password": what}
     if int(rekey):
         options["rekey_bytes"] = int(rekey)
+    for name, option in (("PEER_CIPHER", "encryption_algs"), ("PEER_MAC", "mac_algs")):
+        if name in os.environ:
+            options[option] = [os.environ[name]]
     known = asyncssh.import_known_hosts(f"[127.0.0.1]:{port} {hostkey}\n")
     async with asyncssh.connect("127.0.0.1", int(port), username=user, known_hosts=known, agent_path=None,
                                 config=None, **options) as connection:

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
 """An AsyncSSH server with the arguments of all peers here:
-PORT HOSTKEY-FILE USER-PUBLIC-KEY USER PASSWORD REKEY-BYTES"""
+PORT HOSTKEY-FILE USER-PUBLIC-KEY USER PASSWORD REKEY-BYTES
+PEER_CIPHER and PEER_MAC in the environment: all that it offers, with commas."""
 import asyncio
 import fcntl
 import os
@@ -97,6 +98,9 @@ async def run(process):
 
 async def main():
     options = {"rekey_bytes": int(REKEY)} if int(REKEY) else {}
+    for name, option in (("PEER_CIPHER", "encryption_algs"), ("PEER_MAC", "mac_algs")):
+        if name in os.environ:
+            options[option] = os.environ[name].split(",")
     server = await asyncssh.listen("127.0.0.1", int(PORT), server_factory=Auth, server_host_keys=[HOSTKEY],
                                    process_factory=run, encoding=None, line_editor=False, **options)
     await server.wait_closed()
