@@ -48,10 +48,30 @@ struct pick_poly1305 {
 	err_t (*tag)(void *p, const uint8_t key[32], struct cslice msg, uint8_t tag[16]);
 };
 
+/*
+ * HMAC of several messages together, which is quicker than one after the other; libcrypto has no
+ * such form.  Messages may differ in length.  Each tag has hash_size bytes, and may not lie in any
+ * of the messages.
+ *
+ * make: E_UNSUPPORTED for a hash that it does not know.
+ * tags: E_AGAIN when another way is quicker or another thread is at it: nothing was done.
+ */
+struct pick_hmac_one {
+	struct cslice msg;
+	uint8_t *tag;
+};
+#define PICK_HMACS_MAX 16 /* messages a call */
+struct pick_hmacs {
+	err_t (*make)(void **out, enum hash_id id, struct cslice key);
+	void (*free)(void *h);
+	err_t (*tags)(void *h, const struct pick_hmac_one *v, size_t n);
+};
+
 /* NULL: that implementation does not run here. */
 const struct pick_gcm *pick_gcm(enum pick_impl impl);
 const struct pick_ctr *pick_ctr(enum pick_impl impl);
 const struct pick_poly1305 *pick_poly1305(enum pick_impl impl);
+const struct pick_hmacs *pick_hmacs(enum pick_impl impl);
 
 /* The implementation that is the fastest on this CPU.  Starts libipsec-mb where it is built in. */
 enum pick_what { PICK_GCM, PICK_CTR, PICK_POLY1305 };

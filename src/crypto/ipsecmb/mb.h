@@ -16,17 +16,21 @@
 bool mb_has_started(void); /* asks without starting it */
 bool mb_runs(void);        /* the library could be started on this CPU */
 bool mb_has_vaes(void);    /* wide AES and carry-less multiplication */
+bool mb_has_avx512(void);
 bool mb_has_ifma(void);
 
 /* NULL when it does not run. */
 const struct pick_gcm *mb_gcm(void);
 const struct pick_ctr *mb_ctr(void);
 const struct pick_poly1305 *mb_poly1305(void);
+const struct pick_hmacs *mb_hmacs(void);
 
 /* For the files of this folder: the one manager, started at the first call; NULL when that failed.
  */
 struct IMB_MGR;
 struct IMB_MGR *mb_manager(void);
+/* The same with the narrow code that uses the CPU's SHA instructions; NULL where it has none. */
+struct IMB_MGR *mb_manager_sha(void);
 
 #else
 
@@ -61,6 +65,11 @@ static inline const struct pick_ctr *mb_ctr(void)
 }
 
 static inline const struct pick_poly1305 *mb_poly1305(void)
+{
+	return NULL;
+}
+
+static inline const struct pick_hmacs *mb_hmacs(void)
 {
 	return NULL;
 }
