@@ -22,10 +22,18 @@
  * into ctx-private state, never into the packet; it is called exactly once a packet, before open.
  * It returns the length as it stands: the engine checks the limits before it allocates or waits.
  * seal cannot fail: should the library ever refuse, the packet is wiped, tag and all, and the peer
- * refuses that.  open gives E_MAC and leaves pkt wiped. The batch forms work on several packets at
- * once (multi-buffer); NULL = the engine loops.  chain gives the IV (of the cipher's size) that a
- * fresh context needs to go on at this packet, whether its length was asked or not; NULL = the
- * key's own IV and the place of the packet say all.
+ * refuses that.  open gives E_MAC and leaves pkt wiped.  chain gives the IV (of the cipher's size)
+ * that a fresh context needs to go on at this packet, whether its length was asked or not; NULL =
+ * the key's own IV and the place of the packet say all.
+ *
+ * The batch forms work on several packets at once, at most PKTC_MANY, given in the order of the
+ * wire; NULL = the engine loops.  They may use the 4 bytes in front of each packet and put them
+ * back; so these must be there.
+ *   many        so many packets together are the quickest; 0 = there is no batch form
+ *   open_many   opens the leading packets whose tags are right and says how many those are; the
+ *               others are untouched, and the engine judges the first of them by open when its turn
+ *               comes.  Only rows whose length stands in clear have it: length may then be asked at
+ *               any time and any number of times
  *
  * Source: RFC 4253 6, RFC 5647, OpenSSH PROTOCOL (etm, chacha20-poly1305), compat 7.1.
  */
@@ -40,7 +48,8 @@ struct pktc_at {
 	uint64_t block;  /* cipher blocks since NEWKEYS: the CTR position of this packet */
 };
 
-struct pktc_one {
+#define PKTC_MANY 16
+struct pktc_one { /* a packet of a batch */
 	struct pktc_at at;
 	uint8_t *pkt;
 	size_t n;
@@ -51,7 +60,7 @@ enum pktc_dir { PKTC_SEAL, PKTC_OPEN };
 struct pktc {
 	const char *name;
 	uint32_t ctx_size;
-	uint16_t block, tag, peek, clear_len, cost_block;
+	uint16_t block, tag, peek, clear_len, cost_block, many;
 	err_t (*init)(void *ctx, enum pktc_dir dir, struct cslice key, struct cslice iv,
 		struct cslice mac_key);
 	void (*done)(void *ctx); /* frees what init made and wipes ctx */
@@ -60,7 +69,7 @@ struct pktc {
 	void (*seal)(void *ctx, struct pktc_at at, uint8_t *pkt, size_t n);
 	err_t (*open)(void *ctx, struct pktc_at at, uint8_t *pkt, size_t n);
 	void (*seal_many)(void *ctx, const struct pktc_one *v, size_t v_n);
-	err_t (*open_many)(void *ctx, const struct pktc_one *v, size_t v_n);
+	size_t (*open_many)(void *ctx, const struct pktc_one *v, size_t v_n);
 	void (*chain)(const void *ctx, uint8_t *iv);
 };
 

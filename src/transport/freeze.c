@@ -64,6 +64,19 @@ static void put_state(struct buf *b, const struct tp *tp)
 	buf_put_u64(b, tp->counts.rekeys);
 }
 
+/* What was opened ahead goes over as it came: the other side may open one by one. */
+static err_t put_unread(struct buf *b, const struct tp *tp)
+{
+	const struct tp_in *in = &tp->in;
+	struct cslice unread = {NULL, 0};
+	if (in->c != NULL)
+		unread = cslice_of(in->c->p + in->at, in->end - in->at);
+	buf_put_string(b, unread);
+	TRY(buf_err(b));
+	return in->ahead == 0 ? OK
+			      : tp_way_seal_again(&tp->in_way, b->p + b->n - unread.n, in->ahead);
+}
+
 static void put_unsent(struct buf *b, const struct tp_out *o)
 {
 	buf_put_u32(b, (uint32_t)o->unsent);
@@ -94,11 +107,10 @@ err_t tp_freeze(struct tp *tp, struct buf *out)
 	put_state(out, tp);
 	put_way(out, &tp->in_way);
 	put_way(out, &tp->out_way);
-	const struct tp_in *in = &tp->in;
-	buf_put_string(out, in->c != NULL ? cslice_of(in->c->p + in->at, in->end - in->at)
-					  : cslice_of(NULL, 0));
+	err_t e = put_unread(out, tp);
 	put_unsent(out, &tp->out);
-	err_t e = buf_err(out);
+	if (e == OK)
+		e = buf_err(out);
 	if (e != OK) {
 		wipe(out->p + before, out->n - before);
 		out->n = before;
@@ -233,13 +245,14 @@ static err_t get_state(struct rd *r, struct tp *tp)
 static err_t get_unread(struct rd *r, struct tp *tp)
 {
 	struct cslice s = rd_str(r);
-	if (r->bad || s.n > CHUNK_SIZE)
+	if (r->bad || s.n > TP_CHUNK_ROOM)
 		return E_FORMAT;
 	if (s.n == 0)
 		return OK;
 	TRY(chunk_get(tp->env->pool, &tp->in.c));
-	memcpy(tp->in.c->p, s.p, s.n);
-	tp->in.end = s.n;
+	memcpy(tp->in.c->p + TP_FRONT, s.p, s.n);
+	tp->in.at = TP_FRONT;
+	tp->in.end = TP_FRONT + s.n;
 	return OK;
 }
 
@@ -249,7 +262,7 @@ static err_t get_unsent(struct rd *r, struct tp *tp)
 	if (r->bad || s.n > UNSENT_MAX)
 		return E_FORMAT;
 	while (s.n > 0) {
-		size_t n = num_min(s.n, CHUNK_SIZE);
+		size_t n = num_min(s.n, TP_CHUNK_ROOM);
 		TRY(tp_out_raw(tp, cslice_of(s.p, n)));
 		s.p += n;
 		s.n -= n;

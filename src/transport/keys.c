@@ -86,12 +86,16 @@ err_t tp_derive(const struct tp_derivation *d, char letter, size_t n, struct sec
 
 /* ---- a direction ---- */
 
+static void ctx_free(const struct pktc *p, void *ctx)
+{
+	p->done(ctx);
+	wipe_free(ctx, p->ctx_size);
+}
+
 void tp_way_done(struct tp_way *way)
 {
-	if (way->ctx != NULL) {
-		way->pktc->done(way->ctx);
-		wipe_free(way->ctx, way->pktc->ctx_size);
-	}
+	if (way->ctx != NULL)
+		ctx_free(way->pktc, way->ctx);
 	compress_free(way->z);
 	secret_done(&way->mat.iv);
 	secret_done(&way->mat.key);
@@ -124,13 +128,37 @@ err_t tp_way_init(struct tp_way *way, enum pktc_dir dir, bool fast)
 		return E_UNSUPPORTED;
 	void *ctx;
 	TRY(ctx_new(p, &way->mat, dir, &ctx));
-	if (way->ctx != NULL) {
-		way->pktc->done(way->ctx);
-		wipe_free(way->ctx, way->pktc->ctx_size);
-	}
+	if (way->ctx != NULL)
+		ctx_free(way->pktc, way->ctx);
 	way->pktc = p;
 	way->ctx = ctx;
 	way->is_fast = fast;
+	return OK;
+}
+
+struct pktc_at tp_way_at(const struct tp_way *way)
+{
+	return (struct pktc_at){way->seq, way->packets, way->blocks};
+}
+
+struct pktc_at tp_at_after(const struct pktc *p, struct pktc_at at, size_t n)
+{
+	return (struct pktc_at){
+		at.seq + 1, at.packet + 1, at.block + (n - p->clear_len) / p->block};
+}
+
+err_t tp_way_seal_again(const struct tp_way *way, uint8_t *pkt, size_t packets)
+{
+	void *ctx;
+	TRY(ctx_new(way->pktc, &way->mat, PKTC_SEAL, &ctx));
+	struct pktc_at at = tp_way_at(way);
+	for (; packets > 0; packets--) {
+		size_t n = 4 + (size_t)be32_get(pkt);
+		way->pktc->seal(ctx, at, pkt, n);
+		at = tp_at_after(way->pktc, at, n);
+		pkt += n + way->pktc->tag;
+	}
+	ctx_free(way->pktc, ctx);
 	return OK;
 }
 
@@ -138,9 +166,10 @@ void tp_way_count(struct tp_way *way, size_t n)
 {
 	const struct pktc *p = way->pktc;
 	size_t unit = n - p->clear_len, cost_block = num_max(p->cost_block, 1);
-	way->seq++;
-	way->packets++;
-	way->blocks += unit / p->block;
+	struct pktc_at next = tp_at_after(p, tp_way_at(way), n);
+	way->seq = next.seq;
+	way->packets = next.packet;
+	way->blocks = next.block;
 	way->cost += (unit + cost_block - 1) / cost_block;
 	way->bytes += n + p->tag;
 }
@@ -232,6 +261,12 @@ err_t tp_newkeys_send(struct tp *tp)
 err_t tp_newkeys_got(struct tp *tp)
 {
 	log_debug1("SSH2_MSG_NEWKEYS received");
+	/* what was opened ahead with the keys that end here is not to be believed any more: as it
+	 * came, the new ones will refuse it */
+	struct tp_in *in = &tp->in;
+	if (in->ahead > 0)
+		TRY(tp_way_seal_again(&tp->in_way, in->c->p + in->at, in->ahead));
+	in->ahead = 0;
 	TRY(install(tp, &tp->in_way, false));
 	struct tp_event ev = {.type = TP_EV_KEYS, .first = !tp->is_first_done};
 	tp->counts.rekeys += tp->is_first_done;

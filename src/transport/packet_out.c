@@ -30,7 +30,7 @@ static err_t tail_add(struct tp *tp, struct tp_seg **out)
 	struct chunk *c;
 	TRY(chunk_get(tp->env->pool, &c));
 	struct tp_seg *seg = &o->v[(o->first + o->n) % TP_SEGS];
-	*seg = (struct tp_seg){c, 0, 0};
+	*seg = (struct tp_seg){c, TP_FRONT, TP_FRONT};
 	o->n++;
 	*out = seg;
 	return OK;
@@ -39,7 +39,7 @@ static err_t tail_add(struct tp *tp, struct tp_seg **out)
 /* A segment with at least `least` free bytes at its end. */
 static err_t tail_with(struct tp *tp, size_t least, struct tp_seg **out)
 {
-	if (least > CHUNK_SIZE)
+	if (least > TP_CHUNK_ROOM)
 		return E_LIMIT;
 	struct tp_seg *seg = tail(&tp->out);
 	if (seg == NULL || CHUNK_SIZE - seg->end < least)
@@ -161,6 +161,17 @@ err_t tp_reserve(struct tp *tp, uint8_t msg, size_t want, struct slice *body)
 	return OK;
 }
 
+/* Data bytes of a packet: where several packets together are sealed quicker, not fewer of them than
+ * that takes, and so large that they still fit one read of the peer's. */
+static size_t data_split(const struct tp *tp, const struct tp_bulk *bulk)
+{
+	size_t most = num_min(bulk->data_max, bulk->want), many = tp->out_way.pktc->many;
+	if (many == 0 || tp->out_way.z_on)
+		return most;
+	size_t part = num_min((bulk->want + many - 1) / many, TP_BATCH / many - TP_SPLIT_SPARE);
+	return num_min(most, num_max(part, TP_SPLIT_MIN));
+}
+
 err_t tp_reserve_bulk(struct tp *tp, uint8_t msg, struct tp_bulk *bulk)
 {
 	TRY(may_send(tp));
@@ -169,7 +180,7 @@ err_t tp_reserve_bulk(struct tp *tp, uint8_t msg, struct tp_bulk *bulk)
 		bulk->data_max >= TP_PACKET_MAX)
 		return E_LIMIT;
 	const struct pktc *p = tp->out_way.pktc;
-	size_t data_max = num_min(bulk->data_max, bulk->want);
+	size_t data_max = data_split(tp, bulk);
 	size_t stride = packet_size(p, payload_room(tp, 1 + bulk->head_n + data_max));
 	if (stride - p->tag > TP_PACKET_MAX)
 		return E_LIMIT;
@@ -178,6 +189,8 @@ err_t tp_reserve_bulk(struct tp *tp, uint8_t msg, struct tp_bulk *bulk)
 	size_t n = (CHUNK_SIZE - seg->end) / stride;
 	n = num_min(n, (bulk->want - 1) / data_max + 1);
 	n = tp->out_way.z_on ? 1 : num_min(n, TP_BULK_MAX); /* deflated sizes aren't known before */
+	if (p->many > 0 && n > p->many)
+		n -= n % p->many; /* whole batches */
 	reserve_at(tp, seg, msg, n);
 	struct tp_out *o = &tp->out;
 	o->rsv_body = data_max;
@@ -233,6 +246,8 @@ static bool is_spoiled(const uint8_t *pkt)
 	return memcmp(pkt, zeros, sizeof(zeros)) == 0;
 }
 
+_Static_assert(TP_BULK_MAX <= PKTC_MANY, "what is committed together is sealed together");
+
 static err_t seal_all(struct tp_way *way, const struct pktc_one *v, size_t n)
 {
 	if (n > 1 && way->pktc->seal_many != NULL)
@@ -265,7 +280,7 @@ static err_t commit(struct tp *tp, size_t n, size_t full_n, size_t last_n)
 				tp, pkt + TP_PAYLOAD_AT, &payload_n, payload_room(tp, payload_n)));
 		v[i].pkt = pkt;
 		v[i].n = finish(tp, pkt, payload_n);
-		v[i].at = (struct pktc_at){way->seq, way->packets, way->blocks};
+		v[i].at = tp_way_at(way);
 		tp_way_count(way, v[i].n);
 		bytes += v[i].n + way->pktc->tag;
 	}
@@ -401,7 +416,7 @@ void tp_sent(struct tp *tp, size_t n)
 		pop(o);
 	}
 	if (o->n == 1 && o->rsv == NULL) /* all is sent: start over in the same, warm place */
-		o->v[o->first].at = o->v[o->first].end = 0;
+		o->v[o->first].at = o->v[o->first].end = TP_FRONT;
 }
 
 /* Gives the memory of past bulk back when nothing is in it. */

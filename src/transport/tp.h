@@ -116,7 +116,7 @@ void tp_pad_next(struct tp *tp, size_t multiple);
 /* Several packets of one kind laid out one behind the other, for bulk: each body = head_n bytes +
  * up to data_max data. The caller sets head_n, data_max and want (data bytes wished in all); v is
  * filled.  Errors as tp_reserve. */
-#define TP_BULK_MAX 8
+#define TP_BULK_MAX 16
 struct tp_bulk {
 	size_t head_n, data_max, want;
 	uint32_t n; /* packets; 1 when compression is on */

@@ -33,7 +33,11 @@
 #define TP_SESSION_ID_MAX HASH_MAX
 #define TP_EXT_MAX        1024u
 #define TP_PAD_MAX        128u
-#define TP_PAYLOAD_AT     5u /* packet_length, padding_length */
+#define TP_PAYLOAD_AT     5u  /* packet_length, padding_length */
+#define TP_FRONT          64u /* free at the beginning of a chunk: pktc.h wants 4 before a packet */
+#define TP_CHUNK_ROOM     (CHUNK_SIZE - TP_FRONT)
+#define TP_SPLIT_SPARE    128u  /* what is not data in such a packet: header, padding, tag */
+#define TP_SPLIT_MIN      8192u /* packets are not made smaller than so for the sake of a batch */
 
 enum tp_peer_flags {
 	TP_PEER_NO_CURVE25519 = 1,
@@ -67,6 +71,7 @@ struct tp_in {
 	size_t at, end;        /* unparsed bytes */
 	size_t offered;        /* by the last tp_space */
 	size_t need;           /* whole size of the packet at `at`, tag included; 0 = not known */
+	size_t ahead;          /* packets from `at` on that have been opened already */
 	size_t last;           /* size of the packet before */
 	size_t discard;        /* not 0: swallow so many, then E_MAC */
 	struct chunk *from;    /* where the bytes at hand stand (not held) */
@@ -243,7 +248,13 @@ MUST err_t tp_newkeys_send(struct tp *tp); /* sends NEWKEYS, new keys outwards *
 MUST err_t tp_newkeys_got(struct tp *tp);  /* new keys inwards, ends the exchange */
 MUST err_t tp_way_init(struct tp_way *way, enum pktc_dir dir, bool fast);
 void tp_way_done(struct tp_way *way);
-/* Counts a packet of n bytes (packet_length included, tag not). */
+/* The place of the packet that comes next. */
+struct pktc_at tp_way_at(const struct tp_way *way);
+/* The place after a packet of n bytes (packet_length included, tag not). */
+struct pktc_at tp_at_after(const struct pktc *p, struct pktc_at at, size_t n);
+/* Packets of this direction that were opened ahead, the next of them at pkt: again as they came. */
+MUST err_t tp_way_seal_again(const struct tp_way *way, uint8_t *pkt, size_t packets);
+/* Counts a packet of n bytes. */
 void tp_way_count(struct tp_way *way, size_t n);
 /* At a packet boundary: the quick implementation, once it pays. */
 void tp_way_hurry(struct tp *tp, struct tp_way *way, enum pktc_dir dir);

@@ -149,6 +149,56 @@ static void nothing_is_believed_when_opening_fails(void **state)
 	each_pair(fail_in_open);
 }
 
+/* A batch of so few packets that libcrypto's MAC is asked for them, and one of more. */
+static void fail_in_batch(const struct pair *p, enum pick_impl impl, size_t packets)
+{
+	static uint8_t pkt[4 + 4 * (N_MAX + 64)];
+	struct pktc_one v[4];
+	struct side seal, open;
+	for (size_t n = 1;; n++) {
+		assert_int_equal(start(&seal, p, impl, PKTC_SEAL), OK);
+		assert_int_equal(start(&open, p, impl, PKTC_OPEN), OK);
+		const size_t N = size_for(seal.row, N_MAX - 4);
+		for (size_t i = 0; i < packets; i++) {
+			v[i] = (struct pktc_one){
+				{.seq = (uint32_t)i}, pkt + 4 + i * (N_MAX + 64), N};
+			fill(v[i].pkt, N);
+		}
+		faults_arm(n, n % 2 == 0);
+		seal.row->seal_many(seal.ctx, v, packets);
+		bool failed = faults_hit() != NULL;
+		faults_arm(0, false);
+		for (size_t i = 0; i < packets; i++)
+			assert_int_equal(is_zero(v[i].pkt, N + seal.row->tag), failed);
+		if (open.row->open_many != NULL && !failed) {
+			faults_arm(1, false);
+			size_t opened = open.row->open_many(open.ctx, v, packets);
+			assert_int_equal(opened, faults_hit() != NULL ? 0 : packets);
+			faults_arm(0, false);
+		}
+		open.row->done(open.ctx);
+		seal.row->done(seal.ctx);
+		if (!failed)
+			return;
+	}
+}
+
+static void fail_in_batches(const struct pair *p, enum pick_impl impl)
+{
+	struct side s;
+	assert_int_equal(start(&s, p, impl, PKTC_SEAL), OK);
+	bool has_batch = s.row->seal_many != NULL;
+	s.row->done(s.ctx);
+	for (size_t packets = 1; has_batch && packets <= 4; packets++)
+		fail_in_batch(p, impl, packets);
+}
+
+static void nothing_of_a_batch_leaves_or_is_believed_when_it_fails(void **state)
+{
+	(void)state;
+	each_pair(fail_in_batches);
+}
+
 static void fail_in_length(const struct pair *p, enum pick_impl impl)
 {
 	struct side seal, open;
@@ -222,11 +272,37 @@ static void count_allocations(const struct pair *p, enum pick_impl impl)
 	seal.row->done(seal.ctx);
 }
 
+static void count_allocations_of_batches(const struct pair *p, enum pick_impl impl)
+{
+	enum { EACH = 8192 };
+	static uint8_t pkt[64 + PKTC_MANY * (EACH + 64)];
+	struct pktc_one v[PKTC_MANY];
+	struct side seal, open;
+	assert_int_equal(start(&seal, p, impl, PKTC_SEAL), OK);
+	assert_int_equal(start(&open, p, impl, PKTC_OPEN), OK);
+	size_t before = allocations, ours = faults_allocations();
+	for (size_t n = 1; seal.row->seal_many != NULL && n <= PKTC_MANY; n++) {
+		for (size_t i = 0; i < n; i++) {
+			struct pktc_at at = {.seq = (uint32_t)i, .packet = i, .block = 3000 * i};
+			v[i] = (struct pktc_one){at, pkt + 64 + i * (EACH + 64), EACH};
+			be32_put(v[i].pkt, EACH - 4);
+		}
+		seal.row->seal_many(seal.ctx, v, n);
+		if (open.row->open_many != NULL)
+			assert_int_equal(open.row->open_many(open.ctx, v, n), n);
+	}
+	assert_int_equal(allocations, before);
+	assert_int_equal(faults_allocations(), ours);
+	open.row->done(open.ctx);
+	seal.row->done(seal.ctx);
+}
+
 static void packets_are_sealed_and_opened_without_allocating(void **state)
 {
 	(void)state;
 	assert_true(allocations > 0 && faults_allocations() > 0); /* the counters do count */
 	each_pair(count_allocations);
+	each_pair(count_allocations_of_batches);
 }
 
 static int prepare(void **state)
@@ -242,6 +318,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_leaves_when_sealing_fails),
 		cmocka_unit_test(nothing_is_believed_when_opening_fails),
+		cmocka_unit_test(nothing_of_a_batch_leaves_or_is_believed_when_it_fails),
 		cmocka_unit_test(no_length_is_told_when_decrypting_it_fails),
 		cmocka_unit_test(no_context_is_made_when_a_part_of_it_fails),
 		cmocka_unit_test(packets_are_sealed_and_opened_without_allocating),

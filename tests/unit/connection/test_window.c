@@ -288,11 +288,11 @@ static void room_is_bounded_by_window_packet_and_wish(void **state)
 		{1000,       32 * KIB,   1000,    1000},
 		{1000,       32 * KIB,   5000,    1000},         /* window < packet */
 		{16384,      35840,      MIB,     16384},        /* sshj#203 */
-		{MIB,        1,          MIB,     8},            /* a byte a packet, eight packets */
-		{MIB,        1000,       MIB,     8000},
-		{MIB,        32 * KIB,   MIB,     256 * KIB},
-		{MIB,        UINT32_MAX, MIB,     256 * KIB},    /* no more than everyone takes */
-		{UINT32_MAX, 32 * KIB,   4 * MIB, 256 * KIB},
+		{MIB,        1,          MIB,     16},           /* a byte a packet, sixteen packets */
+		{MIB,        1000,       MIB,     16000},
+		{MIB,        32 * KIB,   MIB,     512 * KIB},
+		{MIB,        UINT32_MAX, MIB,     512 * KIB},    /* no more than everyone takes */
+		{UINT32_MAX, 32 * KIB,   4 * MIB, 512 * KIB},
 		{UINT32_MAX, 32 * KIB,   1,       1},
 	};
 	/* clang-format on */
@@ -322,7 +322,8 @@ static void large_packets_go_between_bowlines_only(void **state)
 		struct ssh_channel_open_confirmation m = taken(&f, channel_open_confirmation);
 		assert_int_equal(m.maxpacket, i ? 128 * KIB : 32 * KIB);
 		assert_int_equal(f.tp->max_packet, 256 * KIB); /* a long request from anyone */
-		assert_int_equal(room_now(&f, chan, 8 * MIB), i ? MIB : 256 * KIB);
+		assert_int_equal(
+			room_now(&f, chan, 8 * MIB), TP_BULK_MAX * (i ? 128 : 32) * (size_t)KIB);
 		assert_int_equal(data_in(&f, chan, 128 * KIB), i ? OK : E_WINDOW);
 		fx_done(&f);
 	}
