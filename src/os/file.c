@@ -94,6 +94,25 @@ static bool lacks_line_end(int fd)
 	return end > 0 && pread(fd, &last, 1, end - 1) == 1 && last != '\n';
 }
 
+/* All of it, or the file is as it was: a line cut short by a full disk would stay in the way. */
+static err_t append_all(int fd, struct cslice text, int *why)
+{
+	off_t before = lseek(fd, 0, SEEK_END);
+	while (text.n > 0) {
+		ssize_t n = write(fd, text.p, text.n);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			*why = n < 0 ? errno : ENOSPC;
+			if (before >= 0 && ftruncate(fd, before) != 0)
+				errno = *why; /* no regular file: what is written is gone */
+			return E_IO;
+		}
+		text = cslice_of(text.p + n, text.n - (size_t)n);
+	}
+	return OK;
+}
+
 err_t os_file_append(const char *path, struct cslice text, uint32_t mode, int *why)
 {
 	int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, (mode_t)mode);
@@ -108,10 +127,8 @@ err_t os_file_append(const char *path, struct cslice text, uint32_t mode, int *w
 		buf_put_u8(&line, '\n');
 	buf_put(&line, text.p, text.n);
 	err_t e = buf_err(&line);
-	if (e == OK && write(fd, line.p, line.n) != (ssize_t)line.n) {
-		*why = errno;
-		e = E_IO;
-	}
+	if (e == OK)
+		e = append_all(fd, buf_bytes(&line), why);
 	buf_done(&line);
 	if (close(fd) < 0 && e == OK) {
 		*why = errno;

@@ -103,6 +103,16 @@ static void on_zygote(struct ev_io *io, unsigned happened)
 	l->on_ready(l->arg);
 }
 
+/* In the child, before it is the program. */
+static NORETURN void say_cause(int control, const char *what)
+{
+	char cause[160];
+	int n = snprintf(cause, sizeof(cause), "E%s: %s", what, strerror(errno));
+	if (n > 0)
+		(void)!fdpass_send(control, cslice_of(cause, strlen(cause)), NULL, 0, true);
+	_exit(EXIT_FATAL);
+}
+
 /* In the child: descriptors 3, 4, 5 as zygote.h says, then the program again. */
 static NORETURN void exec_zygote(struct lines *l, const char *role, int control, int keys)
 {
@@ -110,17 +120,13 @@ static NORETURN void exec_zygote(struct lines *l, const char *role, int control,
 	char *argv[] = {l->argv[0], flag, (char *)(uintptr_t)role, NULL};
 	bool is_net = strcmp(role, "net") == 0;
 	int fds[4] = {control, is_net ? -1 : l->setup, is_net ? -1 : keys, l->self};
-	char cause[160];
 	os_signals_reset();
 	if (child_keep_fds(fds, 4) != OK)
-		_exit(EXIT_FATAL);
+		say_cause(control, "descriptors");
 	for (int fd = ZYGOTE_CONTROL; fd < fds[3]; fd++)
 		(void)fcntl(fd, F_SETFD, 0);
 	(void)child_reexec(fds[3], argv, environ);
-	int n = snprintf(cause, sizeof(cause), "Eexec: %s", strerror(errno));
-	if (n > 0)
-		(void)!fdpass_send(ZYGOTE_CONTROL, cslice_of(cause, strlen(cause)), NULL, 0, true);
-	_exit(EXIT_FATAL);
+	say_cause(ZYGOTE_CONTROL, "exec");
 }
 
 /* The keys fit into the pipe, so nobody waits. */

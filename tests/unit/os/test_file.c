@@ -8,7 +8,10 @@
 #include <string.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "os/file.h"
@@ -94,6 +97,33 @@ static void an_appended_line_starts_at_a_line_of_its_own(void **state)
 	buf_done(&out);
 }
 
+/* A limit of the file's size stands for a full disk: a write takes what fits, the next one fails.
+ */
+static void a_line_that_does_not_fit_leaves_the_file_as_it_was(void **state)
+{
+	(void)state;
+	struct buf out;
+	write_text("one\n");
+	pid_t pid = fork();
+	if (pid == 0) {
+		const struct rlimit limit = {10, 10};
+		int why = 0;
+		(void)signal(SIGXFSZ, SIG_IGN);
+		if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
+			_exit(1);
+		err_t e = os_file_append(path, cslice_str("a longer line\n"), 0600, &why);
+		_exit(e == E_IO && why == EFBIG ? 0 : 2);
+	}
+	int status;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	buf_init(&out, 100);
+	assert_int_equal(os_file_read(path, &out, NULL), OK);
+	assert_int_equal(out.n, 4);
+	buf_done(&out);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -102,6 +132,7 @@ int main(void)
 		T(a_longer_file_than_allowed_is_an_error_and_gives_nothing),
 		T(failures_say_which),
 		T(an_appended_line_starts_at_a_line_of_its_own),
+		T(a_line_that_does_not_fit_leaves_the_file_as_it_was),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
