@@ -642,6 +642,19 @@ def test_login_grace_time(sshd):
     assert ground.wait_until(lambda: not children(zygotes(server)["net"]), 5)
 
 
+def test_login_grace_time_needs_no_help_of_the_network_process(sshd):
+    """One that does not answer any more, or has been taken over, cannot keep the connection."""
+    server = sshd("LoginGraceTime 1")
+    with connect(server) as s:
+        stopped = in_roles(server, "net")[0]
+        os.kill(stopped, signal.SIGSTOP)
+        try:
+            assert until_closed(s, 15) is not None
+        finally:
+            os.kill(stopped, signal.SIGKILL)
+    assert "Timeout before authentication" in server.log()
+
+
 def test_max_auth_tries(sshd, client, world):
     server = sshd("MaxAuthTries 2")
     command, log, _ = client.command(server, ["IdentitiesOnly=yes"])

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -323,6 +324,8 @@ static void on_grace(struct ev_timer *t, uint64_t now_us)
 	struct monitor *m = t->arg;
 	log_put(LOG_L_INFO, "Timeout before authentication for %s port %u, pid = %ld",
 		m->ends.remote, m->ends.remote_port, (long)getpid());
+	/* Whatever has become of the network process, the peer is rid of. */
+	(void)shutdown(m->fds.in, SHUT_RDWR);
 	mon_stop(m, EXIT_GRACE);
 }
 
