@@ -1,41 +1,18 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Key exchanges recorded from OpenSSH 10.5: the hybrid's shared secret, the exchange hash and the
- * derived keys
- *
- * The transcript is put together by the engine's own function from the recorded fields, in both
- * roles.
+ * derived keys, in both roles
  */
-#include <stdlib.h>
-#include <string.h>
-
-#include "transport/tp_int.h"
+#include "algorithm/kex.h"
+#include "kex_check.h"
 #include "vec.h"
-
-static void put_hex(struct buf *b, const struct json *j)
-{
-	uint8_t *p;
-	size_t n;
-	if (!json_hex(j, &p, &n))
-		exit(1);
-	buf_put(b, p, n);
-	free(p);
-}
-
-static struct buf hex_of(const struct json *root, const char *field)
-{
-	struct buf b;
-	buf_init(&b, 1 << 20);
-	put_hex(&b, json_get(root, field));
-	return b;
-}
 
 /* K = HASH(KEM secret | curve secret), as a string. */
 static void check_shared(const struct json *root, const char *name)
 {
 	const struct alg_kex *row = alg_kex_find(cslice_str(json_text(json_get(root, "kex"))));
-	struct buf parts = hex_of(root, "concatenation_of_KEM_key_and_ECDH_shared_key");
-	struct buf want = hex_of(root, "encoded_shared_secret"), got;
+	struct buf parts = kex_hex(root, "concatenation_of_KEM_key_and_ECDH_shared_key");
+	struct buf want = kex_hex(root, "encoded_shared_secret"), got;
 	uint8_t digest[HASH_MAX];
 	buf_init(&got, 4096);
 	vec_check(hash_once(row->hash, buf_bytes(&parts), digest) == OK, name, 1);
@@ -44,57 +21,6 @@ static void check_shared(const struct json *root, const char *name)
 	buf_done(&parts);
 	buf_done(&want);
 	buf_done(&got);
-}
-
-static void check_keys(const struct json *root, const char *name, const struct tp_derivation *d)
-{
-	const struct json *keys = json_get(root, "derived_keys");
-	static const size_t sizes[] = {12, 16, 20, 32, 64};
-	for (char letter = 'A'; letter <= 'F'; letter++) {
-		char field[2] = {letter, 0};
-		struct buf want = hex_of(keys, field);
-		for (size_t i = 0; i < ARRAY_N(sizes); i++) {
-			struct secret got = {0};
-			bool ok = tp_derive(d, letter, sizes[i], &got) == OK && got.n == sizes[i] &&
-				  memcmp(got.b, want.p, sizes[i]) == 0;
-			vec_check(ok, name, 100 + letter);
-		}
-		buf_done(&want);
-	}
-}
-
-static void check_role(const struct json *root, const char *name, bool is_server)
-{
-	const struct json *f = json_get(root, "hash_input_fields");
-	struct tp tp = {.is_server = is_server};
-	struct rng_seeded rng;
-	rng_seeded_init(&rng, 1);
-	tp.choice.kex = alg_kex_find(cslice_str(json_text(json_get(root, "kex"))));
-	tp_kex_init(&tp);
-	buf_init(&tp.peer_version, 8192);
-	struct buf mine;
-	buf_init(&mine, 8192);
-	put_hex(&mine, json_get(f, is_server ? "V_S" : "V_C"));
-	buf_put_u8(&mine, 0);
-	tp.my_version = (char *)mine.p;
-	put_hex(&tp.peer_version, json_get(f, is_server ? "V_C" : "V_S"));
-	put_hex(&tp.kex.my_init, json_get(f, is_server ? "I_S" : "I_C"));
-	put_hex(&tp.kex.peer_init, json_get(f, is_server ? "I_C" : "I_S"));
-	put_hex(&tp.kex.hostkey, json_get(f, "K_S"));
-	put_hex(&tp.kex.qc, json_get(f, "Q_C"));
-	put_hex(&tp.kex.qs, json_get(f, "Q_S"));
-	put_hex(&tp.kex.k_encoded, json_get(root, "encoded_shared_secret"));
-	vec_check(kex_new(&tp.kex.k, tp.choice.kex, &rng.rng, NULL, 256) == OK, name, 10);
-	struct buf want = hex_of(root, "H");
-	vec_check(tp_exchange_hash(&tp) == OK, name, 11);
-	vec_check(cslice_eq(cslice_of(tp.kex.h, tp.kex.h_n), buf_bytes(&want)), name, 12);
-	struct cslice h = {tp.kex.h, tp.kex.h_n};
-	struct tp_derivation d = {tp.choice.kex->hash, buf_bytes(&tp.kex.k_encoded), h, h};
-	check_keys(root, name, &d);
-	buf_done(&want);
-	buf_done(&mine);
-	buf_done(&tp.peer_version);
-	tp_kex_done(&tp);
 }
 
 int main(void)
@@ -115,8 +41,8 @@ int main(void)
 		if (doc == NULL)
 			continue;
 		check_shared(json_root(doc), files[i]);
-		check_role(json_root(doc), files[i], false);
-		check_role(json_root(doc), files[i], true);
+		kex_check_role(json_root(doc), files[i], false);
+		kex_check_role(json_root(doc), files[i], true);
 		json_free(doc);
 	}
 	return vec_done();

@@ -237,6 +237,9 @@ static void the_default_limits_are_those_of_the_ciphers(void **state)
 		uint64_t blocks;
 	} rows[] = {{"aes128-ctr", (uint64_t)1 << 32},
 		{"aes256-gcm@openssh.com", (uint64_t)1 << 32},
+		{"aes256-cbc", (uint64_t)1 << 32}, /* small blocks: 1 GiB */
+		{"3des-cbc", (uint64_t)1 << 27}, {"blowfish-cbc", (uint64_t)1 << 27},
+		{"cast128-cbc", (uint64_t)1 << 27}, {"arcfour", (uint64_t)1 << 27},
 		{"chacha20-poly1305@openssh.com", (uint64_t)1 << 27}};
 	for (size_t i = 0; i < ARRAY_N(rows) * 4; i++) {
 		struct pair p;
