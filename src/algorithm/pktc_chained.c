@@ -16,7 +16,7 @@
 #include "algorithm/pktc_rows.h"
 
 #define BLOCK_MAX 16
-#define SKIP_MAX  ((uint64_t)1 << 28) /* blocks; rekeying by volume comes long before */
+#define SKIP_MAX  (((uint64_t)1 << 27) + 65536) /* blocks; rekeying by volume comes at 1 GiB */
 
 struct ctx {
 	struct cipher *cipher;

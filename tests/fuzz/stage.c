@@ -34,6 +34,14 @@ static const struct {
 	{"aes128-ctr", "umac-128-etm@openssh.com", "zlib@openssh.com"},
 	{"aes128-gcm@openssh.com", "hmac-sha1", "zlib@openssh.com"},
 	{"aes256-ctr", "hmac-sha2-512", "zlib@openssh.com"},
+	{"aes128-cbc", "hmac-sha2-256", "none"},
+	{"3des-cbc", "hmac-sha1-96-etm@openssh.com", "none"},
+	{"arcfour", "hmac-md5", "none"},
+	{"blowfish-cbc", "hmac-ripemd160", "none"},
+	{"cast128-cbc", "umac-64-etm@openssh.com", "zlib@openssh.com"},
+	{"arcfour256", "hmac-sha1", "zlib@openssh.com"},
+	{"aes256-cbc", "hmac-md5-96", "zlib@openssh.com"},
+	{"aes192-cbc", "hmac-sha2-512-etm@openssh.com", "none"},
 };
 
 static struct key *hostkey;
@@ -477,6 +485,7 @@ static void make_frozen(unsigned int suite)
 	c.policy.cipher_c2s = c.policy.cipher_s2c = suites[suite].cipher;
 	c.policy.mac_c2s = c.policy.mac_s2c = suites[suite].mac;
 	c.policy.comp_c2s = c.policy.comp_s2c = suites[suite].comp;
+	s.policy = c.policy; /* what is old is not among what the stage offers by itself */
 	PROMISE(tp_new(&c.tp, &c.env, c.now_us) == OK && tp_new(&s.tp, &s.env, s.now_us) == OK);
 	s.is_honest = s.is_stalled = c.is_stalled = true;
 	bool moved = true;

@@ -15,7 +15,7 @@
 #include "script.h"
 #include "transport/tp_int.h"
 
-#define STAGE_SUITES 8
+#define STAGE_SUITES 16
 #define STAGE_SEED   1789
 #define STAGE_NOW_US ((uint64_t)1000000000000)
 #define STAGE_CHUNKS 8 /* one engine never has more in use, whatever a peer does */
