@@ -10,8 +10,7 @@
 #include "run/path.h"
 
 #ifdef __linux__
-/* The smallest round trip seen, microseconds; 0 = not known. */
-static uint32_t min_rtt(int fd)
+uint32_t path_rtt_us(int fd)
 {
 	struct tcp_info info = {0};
 	socklen_t n = sizeof(info);
@@ -27,7 +26,7 @@ void path_bound_unsent(int fd)
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &n, sizeof(n));
 }
 #else
-static uint32_t min_rtt(int fd)
+uint32_t path_rtt_us(int fd)
 {
 	return 0;
 }
@@ -39,7 +38,7 @@ void path_bound_unsent(int fd)
 
 uint32_t path_window(int fd)
 {
-	uint32_t rtt = min_rtt(fd);
+	uint32_t rtt = path_rtt_us(fd);
 	uint64_t want = rtt == 0 ? PATH_WINDOW_MAX : (uint64_t)rtt * PATH_RATE;
 	return (uint32_t)num_min(num_max(want, PATH_WINDOW_MIN), PATH_WINDOW_MAX);
 }

@@ -20,6 +20,10 @@
 #define PATH_WINDOW_MAX ((uint32_t)24 << 20)
 uint32_t path_window(int fd);
 
+/* The smallest round trip that the system has seen on this descriptor, microseconds; 0 = not known.
+ */
+uint32_t path_rtt_us(int fd);
+
 /*
  * Bounds what the system holds of a TCP connection that it could not send yet (bytes): a key press
  * never waits behind more of a bulk transfer, and bulk stays in the cache.

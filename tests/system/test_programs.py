@@ -15,7 +15,7 @@ from harness.programs import TOP
 ALWAYS = {"ssh": {"libcrypto.so.3", "libz.so.1", "libc.so.6"},
           "sshd": {"libcrypto.so.3", "libz.so.1", "libcrypt.so.1", "libc.so.6"},
           "keygen": {"libcrypto.so.3", "libc.so.6"},
-          "speed": {"libcrypto.so.3", "libc.so.6"}}
+          "speed": {"libcrypto.so.3", "libz.so.1", "libc.so.6"}}
 # parts that the build may leave out
 MAYBE = {"ssh": {"libIPSec_MB.so.1"}, "sshd": {"libIPSec_MB.so.1", "libseccomp.so.2"}, "keygen": set(),
          "speed": {"libIPSec_MB.so.1"}}

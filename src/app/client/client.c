@@ -9,6 +9,8 @@
 
 #include "app/client/client.h"
 
+#define BLOB_MAX 65536
+
 /* Words for the user: level INFO and above. */
 void ssh_say(enum log_level level, const char *fmt, ...)
 {
@@ -56,6 +58,8 @@ static void warn_old(const struct alg_choice *c)
 static void warn_weak(const struct ssh *s)
 {
 	const struct alg_choice *c = tp_choice(s->tp);
+	if (s->logins > 0)
+		return;
 	if (s->cfg.warn_weak_crypto != CFG_WEAK_NO)
 		warn_old(c);
 	if (s->cfg.warn_weak_crypto != CFG_WEAK_YES || (c->kex->flags & AF_PQ) != 0)
@@ -98,9 +102,38 @@ static void say_disconnect(const struct ssh *s, const struct tp_event *e)
 		(int)num_min(e->body.n, 1024), (const char *)e->body.p);
 }
 
+static void keep_offer(struct ssh *s)
+{
+	struct cslice offer = tp_peer_offer(s->tp, ALG_CIPHER);
+	buf_clear(&s->peer_ciphers);
+	buf_put(&s->peer_ciphers, offer.p, offer.n);
+}
+
+/* Something has come: the answer to what was sent, if it can be one. */
+static void count_turn(struct ssh *s)
+{
+	bool is_late = ev_now(s->ev) >= s->sent_us + s->rtt_us / 2;
+	if (s->sent_bytes <= s->answered_bytes || !is_late)
+		return;
+	s->answered_bytes = s->sent_bytes;
+	s->turns++;
+}
+
+static void count_sent(struct ssh *s)
+{
+	struct tp_counts n;
+	tp_counts(s->tp, &n);
+	if (n.bytes_out == s->sent_bytes)
+		return;
+	s->sent_bytes = n.bytes_out;
+	s->sent_us = ev_now(s->ev);
+}
+
 static err_t on_tp_event(void *arg, struct tp_event *e)
 {
 	struct ssh *s = arg;
+	if (!s->is_logged_in)
+		count_turn(s);
 	switch (e->type) {
 	case TP_EV_PRE_VERSION:
 		log_debug1("banner line before the version: %.*s", (int)num_min(e->body.n, 1024),
@@ -110,8 +143,10 @@ static err_t on_tp_event(void *arg, struct tp_event *e)
 		on_version(s);
 		return OK;
 	case TP_EV_NEGOTIATED:
-		if (!s->has_keys)
+		if (!s->has_keys) {
 			warn_weak(s);
+			keep_offer(s);
+		}
 		return OK;
 	case TP_EV_ASK_HOSTKEY: {
 		err_t verdict = hostkey_check(s, e);
@@ -142,6 +177,8 @@ static err_t before_send(void *arg)
 		TRY(login_start(s));
 	if (s->is_login_started && !s->is_logged_in)
 		TRY(login_poll(s));
+	if (!s->is_logged_in)
+		count_sent(s);
 	if (s->is_done)
 		return OK;
 	return s->cn != NULL ? s->hooks->poll(s) : OK;
@@ -169,19 +206,44 @@ err_t ssh_connect(struct ssh *s)
 	s->pump.on_closed = on_closed;
 	TRY(ev_new(&s->ev));
 	TRY(connect_start(s));
-	identities_load(s); /* while the server's first bytes are under way */
+	if (s->logins == 0)
+		identities_load(s); /* while the server's first bytes are under way */
 	return OK;
 }
 
-void ssh_done(struct ssh *s)
+static void end_connection(struct ssh *s)
 {
 	cn_free(s->cn);
 	au_client_free(s->au);
 	connect_done(s);
-	identities_done(s);
-	hostkey_done(s);
 	buf_done(&s->methods);
 	ev_free(s->ev);
+	s->cn = NULL;
+	s->au = NULL;
+	s->ev = NULL;
+}
+
+void ssh_again(struct ssh *s)
+{
+	end_connection(s);
+	s->has_keys = s->is_login_started = s->is_logged_in = s->is_refused = s->is_done = false;
+	s->is_proxied = false;
+	s->why = OK;
+	s->asked_us = s->sent_bytes = s->sent_us = s->answered_bytes = 0;
+	s->turns = s->rtt_us = 0;
+	s->alive_missed = 0;
+	for (size_t i = 0; i < s->ids_n; i++)
+		s->ids[i].fate = NULL;
+	s->logins++;
+}
+
+void ssh_done(struct ssh *s)
+{
+	end_connection(s);
+	identities_done(s);
+	hostkey_done(s);
+	buf_done(&s->accepted);
+	buf_done(&s->peer_ciphers);
 	if (s->has_cfg)
 		client_config_done(&s->cfg);
 	ssh_args_done(&s->args);
@@ -204,6 +266,8 @@ static void open_standard(void)
 
 err_t ssh_begin(struct ssh *s)
 {
+	buf_init(&s->accepted, BLOB_MAX);
+	buf_init(&s->peer_ciphers, BLOB_MAX);
 	s->fd_in = s->fd_out = s->agent.fd = -1;
 	open_standard();
 	os_sigpipe_ignore(); /* a proxy command may be dead before our first byte */

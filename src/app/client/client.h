@@ -56,6 +56,19 @@ struct identity {
 };
 #define IDENTITIES_MAX 256
 
+/* What was asked for in secret once is not asked for again: for programs that log in several times.
+ * An answer that the same login wants a second time was wrong and is asked for anew. */
+#define MEMORY_MAX 16
+struct ask_memory {
+	struct {
+		char *question;
+		struct buf answer;
+		uint32_t used_in; /* the login that it was given to last */
+	} v[MEMORY_MAX];
+	size_t n;
+};
+void ask_memory_done(struct ask_memory *m); /* wipes */
+
 struct known_file {
 	char *path;
 	struct buf text;
@@ -107,6 +120,19 @@ struct ssh {
 	struct cn *cn;
 	uint64_t started_us, alive_packets;
 	uint32_t alive_missed;
+
+	/* for runs with several logins */
+	uint32_t logins;           /* begun before this one */
+	struct ask_memory *memory; /* NULL = none */
+	const char *ciphers;       /* to propose in place of the configuration's; NULL = those */
+	char pinned[64];           /* the address to go to; empty = look the name up */
+	struct buf accepted;       /* the host key that was found good before */
+	struct buf peer_ciphers;   /* what the server offers */
+	uint64_t asked_us;         /* of this login, spent on the person */
+	/* Waits for the other end: something came after something was sent, and not sooner than
+	 * half a round trip. */
+	uint32_t turns, rtt_us;
+	uint64_t sent_bytes, sent_us, answered_bytes;
 
 	bool is_done;
 	err_t why; /* of the connection's end */
@@ -180,6 +206,8 @@ MUST err_t ssh_connect(struct ssh *s);
 /* From now on signals are events.  Before it they end the process at once: a file, an agent or a
  * token may keep it waiting. */
 MUST err_t ssh_catch_signals(struct ssh *s, const int *signos, size_t n, ev_signal_fn *fn);
+/* The connection is taken down, all else stays: ssh_connect may follow. */
+void ssh_again(struct ssh *s);
 void ssh_done(struct ssh *s);
 /* The run ends with this status once what has to be sent is out. */
 void ssh_finish(struct ssh *s, int status, const char *disconnect_text);

@@ -9,6 +9,7 @@
 #include "app/client/client.h"
 #include "build_config.h"
 #include "os/random.h"
+#include "run/path.h"
 
 #define POOL_BUDGET ((size_t)40 << 20)
 #define SECOND_US   1000000
@@ -45,7 +46,7 @@ static void say_dial_failure(const struct ssh *s, const struct dial_failure *f)
 
 static err_t dial(struct ssh *s)
 {
-	struct dial d = {.host = s->host,
+	struct dial d = {.host = s->pinned[0] != '\0' ? s->pinned : s->host,
 		.port = s->cfg.port,
 		.family = family_of(s),
 		.bind_address = s->cfg.bind_address,
@@ -73,6 +74,7 @@ static err_t dial(struct ssh *s)
 	log_debug1("Connection established.");
 	s->fd_in = s->fd_out = fd;
 	(void)dial_ends(fd, &s->ends);
+	s->rtt_us = path_rtt_us(fd);
 	return OK;
 }
 
@@ -108,7 +110,9 @@ static err_t build_policy(struct ssh *s)
 	const struct client_config *c = &s->cfg;
 	buf_init(&s->cipher_list, 65536);
 	buf_init(&s->hostkey_list, 65536);
-	if (c->ciphers_set)
+	if (s->ciphers != NULL)
+		buf_printf(&s->cipher_list, "%s", s->ciphers);
+	else if (c->ciphers_set)
 		buf_printf(&s->cipher_list, "%s", c->ciphers);
 	else
 		alg_client_cipher_default(&s->cipher_list);

@@ -350,7 +350,10 @@ static err_t judge(struct lookup *l)
 err_t hostkey_check(struct ssh *s, const struct tp_event *e)
 {
 	struct key *key = NULL;
-	TRY(key_parse_blob(&key, cslice_of(e->body.p, e->body.n)));
+	struct cslice blob = cslice_of(e->body.p, e->body.n);
+	if (s->accepted.n > 0 && cslice_eq(blob, buf_bytes(&s->accepted)))
+		return OK; /* in this run, by the rest of this function */
+	TRY(key_parse_blob(&key, blob));
 	err_t verdict = E_HOSTKEY;
 	if (key_type_of(key) == KEY_RSA && key_bits(key) < s->cfg.required_rsa_size) {
 		ssh_say(LOG_L_ERROR, "Server host key of %u bits is too short (RequiredRSASize %u)",
@@ -361,5 +364,9 @@ err_t hostkey_check(struct ssh *s, const struct tp_event *e)
 		free(l.file);
 	}
 	key_free(key);
+	if (verdict == OK) {
+		buf_clear(&s->accepted);
+		buf_put(&s->accepted, blob.p, blob.n);
+	}
 	return verdict;
 }

@@ -166,9 +166,8 @@ static err_t on_info(struct ssh *s, const struct au_event *e, struct buf *answer
 /* The text as it came, except what would control the terminal. */
 static void show_banner(const struct ssh *s, struct cslice text)
 {
-	if (log_level() < LOG_L_INFO)
+	if (log_level() < LOG_L_INFO || s->logins > 0)
 		return;
-	(void)s;
 	struct buf safe;
 	buf_init(&safe, 4 * text.n + 16);
 	while (text.n > 0) {
@@ -265,7 +264,7 @@ static err_t on_success(struct ssh *s, const struct au_event *e)
 		ssh_say(LOG_L_VERBOSE, "Authenticated to %s ([%s]:%u) using \"%.*s\".", s->host,
 			s->ends.peer, s->ends.peer_port, (int)e->data.n, (const char *)e->data.p);
 	/* What then looks like a question of the login comes from the session. */
-	if (e->is_trivial)
+	if (e->is_trivial && s->logins == 0)
 		ssh_say(LOG_L_INFO,
 			"Warning: %s let you in without asking for a key or a password. If a "
 			"password or a "

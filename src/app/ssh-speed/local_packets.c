@@ -19,9 +19,8 @@
 #define BATCH_BYTES (256 * KIB)
 #define BATCH_MAX   64
 #define TAG_MAX     ((size_t)64)
-#define MANY        8 /* packets that the engine seals together */
 #define ALIGNMENT   ((size_t)64)
-#define MEMORY      (2 * (256 * KIB + TAG_MAX + ALIGNMENT))
+#define MEMORY      (ALIGNMENT + 2 * (256 * KIB + TAG_MAX + ALIGNMENT))
 
 #define SIZES(X) X(1) X(16) X(32) X(256)
 #define SEAL_COLUMN(k)                                                                             \
@@ -49,11 +48,11 @@ static void lay_out(struct bench *b)
 {
 	uint64_t blocks = (b->n - b->row->clear_len) / b->row->cost_block;
 	size_t stride = (b->n + TAG_MAX + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-	assert(b->batch * stride <= MEMORY);
+	assert(ALIGNMENT + b->batch * stride <= MEMORY);
 	for (size_t i = 0; i < b->batch; i++) {
 		b->v[i].at = b->at;
 		b->v[i].n = b->n;
-		b->v[i].pkt = b->memory + i * stride;
+		b->v[i].pkt = b->memory + ALIGNMENT + i * stride;
 		b->at.seq++;
 		b->at.packet++;
 		b->at.block += blocks;
@@ -66,26 +65,39 @@ static void lay_out(struct bench *b)
 
 static void seal_batch(struct bench *b)
 {
-	for (size_t i = 0; i < b->batch; i += MANY) {
-		size_t n = num_min(MANY, b->batch - i);
-		if (b->row->seal_many != NULL && n > 1) {
-			b->row->seal_many(b->ctx[PKTC_SEAL], b->v + i, n);
+	const struct pktc *row = b->row;
+	for (size_t i = 0; i < b->batch; i += PKTC_MANY) {
+		size_t n = num_min(PKTC_MANY, b->batch - i);
+		if (row->seal_many != NULL && n > 1) {
+			row->seal_many(b->ctx[PKTC_SEAL], b->v + i, n);
 			continue;
 		}
 		for (size_t k = i; k < i + n; k++)
-			b->row->seal(b->ctx[PKTC_SEAL], b->v[k].at, b->v[k].pkt, b->v[k].n);
+			row->seal(b->ctx[PKTC_SEAL], b->v[k].at, b->v[k].pkt, b->v[k].n);
 	}
+}
+
+static err_t ask_length(struct bench *b, const struct pktc_one *p)
+{
+	uint32_t length = 0;
+	TRY(b->row->length(b->ctx[PKTC_OPEN], p->at, p->pkt, &length));
+	return length == p->n - 4 ? OK : E_BUG;
 }
 
 static err_t open_batch(struct bench *b)
 {
+	const struct pktc *row = b->row;
+	void *ctx = b->ctx[PKTC_OPEN];
+	size_t ahead = 0; /* opened by open_many, their turn is to come */
 	for (size_t i = 0; i < b->batch; i++) {
-		uint32_t length = 0;
 		const struct pktc_one *p = &b->v[i];
-		TRY(b->row->length(b->ctx[PKTC_OPEN], p->at, p->pkt, &length));
-		if (length != p->n - 4)
-			return E_BUG;
-		TRY(b->row->open(b->ctx[PKTC_OPEN], p->at, p->pkt, p->n));
+		TRY(ask_length(b, p));
+		if (ahead == 0 && row->open_many != NULL && i + 1 < b->batch)
+			ahead = row->open_many(ctx, p, num_min(PKTC_MANY, b->batch - i));
+		if (ahead > 0)
+			ahead--;
+		else
+			TRY(row->open(ctx, p->at, p->pkt, p->n));
 	}
 	return OK;
 }

@@ -3,43 +3,55 @@
 #include <stdio.h>
 
 #include "app/ssh-speed/args.h"
+#include "app/ssh-speed/remote.h"
 #include "build_config.h"
-#include "crypto/crypto.h"
-#include "os/ev.h"
 
-static int run(const struct speed_options *o)
+static int run_local(const struct speed_options *o, struct report *r)
+{
+	stop_watch();
+	err_t e = local_run(o, r);
+	if (e != OK)
+		fprintf(stderr, "ssh-speed: %s\n", err_text(e));
+	if (stop_signal() != 0)
+		return 128 + stop_signal();
+	return e == OK ? SPEED_OK : SPEED_FATAL;
+}
+
+static int run(struct speed_args *a)
 {
 	struct report r = {0};
-	int status = SPEED_OK;
-	stop_watch();
-	err_t e = local_run(o, &r);
-	if (e != OK) {
-		fprintf(stderr, "ssh-speed: %s\n", err_text(e));
-		status = SPEED_FATAL;
-	}
-	if (write_report(o, &r) != OK)
+	bool is_local = a->mode == ARGS_LOCAL;
+	int status = is_local ? run_local(&a->options, &r) : remote_run(a->ssh, &a->options, &r);
+	/* A host that could not be measured at all has been told of on stderr. */
+	bool has_report = is_local || r.sheets_n > 0;
+	if (has_report && write_report(&a->options, &r) != OK)
 		status = SPEED_FATAL;
 	report_done(&r);
-	return stop_signal() != 0 ? 128 + stop_signal() : status;
+	return status;
 }
 
 int main(int argc, char **argv)
 {
-	struct speed_args args = {.mode = ARGS_LOCAL};
-	os_sigpipe_ignore(); /* a reader that leaves is told as any failed write */
-	if (args_parse(&args, argc, argv) != OK)
-		return SPEED_FATAL;
-	if (args.mode == ARGS_HELP) {
+	static struct ssh ssh; /* large; one a process */
+	struct speed_args args = {.mode = ARGS_LOCAL, .ssh = &ssh};
+	int status = SPEED_FATAL;
+	ssh.program = "ssh-speed";
+	if (ssh_begin(&ssh) != OK || args_parse(&args, argc, argv) != OK) {
+		ssh_done(&ssh);
+		return status;
+	}
+	switch (args.mode) {
+	case ARGS_HELP:
 		args_help();
-		return SPEED_OK;
-	}
-	if (crypto_init() != OK) {
-		fprintf(stderr, "ssh-speed: the cryptographic library cannot be used\n");
-		return SPEED_FATAL;
-	}
-	if (args.mode == ARGS_VERSION) {
+		status = SPEED_OK;
+		break;
+	case ARGS_VERSION:
 		printf("%s, %s\n", BOWLINE_RELEASE, crypto_version());
-		return SPEED_OK;
+		status = SPEED_OK;
+		break;
+	default:
+		status = run(&args);
 	}
-	return run(&args.options);
+	ssh_done(&ssh);
+	return status;
 }

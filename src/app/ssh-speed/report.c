@@ -144,5 +144,9 @@ void report_number(double v, char text[32])
 	if (!isfinite(v))
 		(void)snprintf(text, 32, "-");
 	else
-		(void)snprintf(text, 32, "%.*f", v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2, v);
+		(void)snprintf(text, 32, "%.*f",
+			v >= 99.95 || v == floor(v) ? 0
+			: v >= 9.995                ? 1
+						    : 2,
+			v);
 }

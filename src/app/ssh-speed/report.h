@@ -76,7 +76,7 @@ MUST err_t report_verdict(struct report *r, const char *choice, const char *why)
 bool report_has_numbers(const struct report_sheet *s, const struct report_line *l);
 /* The same, of all: is there anything to write? */
 bool report_is_empty(const struct report *r);
-/* "1234", "56.7", "8.90"; "-" for NAN. */
+/* "1234", "56.7", "8.90", "4"; "-" for NAN. */
 void report_number(double v, char text[32]);
 
 /* The writers: appended to out. */

@@ -7,15 +7,20 @@
 
 enum { SPEED_OK = 0, SPEED_FAILED = 1, SPEED_FATAL = 255 };
 
+#define SPEED_BYTES  ((uint64_t)256 << 20)
 #define SPEED_CELL_S 0.03 /* CPU seconds a cell of the local tables */
 
 struct speed_options {
 	/* what is written */
 	bool json, csv;
 	const char *html;
+	bool all; /* the old ciphers too; locally each pair with each MAC */
+	/* a host */
+	const char *ciphers; /* -c; NULL = not given */
+	uint64_t bytes;
 	/* the local tables */
 	double cell_s;
-	bool compare, all;
+	bool compare;
 	const char *only; /* tables, comma separated; NULL = all */
 };
 

@@ -60,7 +60,7 @@ static void numbers_have_three_digits_or_none(void **state)
 		double v;
 		const char *text;
 	} cases[] = {{1234.56, "1235"}, {99.96, "100"}, {56.78, "56.8"}, {9.996, "10.0"},
-		{9.99, "9.99"}, {0, "0.00"}, {NAN, "-"}, {INFINITY, "-"}};
+		{9.99, "9.99"}, {0, "0"}, {4, "4"}, {NAN, "-"}, {INFINITY, "-"}};
 	char text[32];
 	for (size_t i = 0; i < ARRAY_N(cases); i++) {
 		report_number(cases[i].v, text);
