@@ -32,7 +32,9 @@ struct sf_attr sf_rd_attr(struct rd *r)
 		if (!r->bad)
 			a.extended = cslice_of(pairs.p, pairs.n - r->n);
 	}
-	return r->bad ? (struct sf_attr){0} : a;
+	if (r->bad)
+		memset(&a, 0, sizeof(a));
+	return a;
 }
 
 void sf_wr_attr(struct wr *w, const struct sf_attr *a)
