@@ -31,6 +31,17 @@ class Programs:
             raise RuntimeError(f"no ssh-speed beside {ssh}")
         return str(path)
 
+    @cached_property
+    def sftp_server(self):
+        if not self.is_bowline:
+            return "/usr/lib/openssh/sftp-server"
+        ssh = Path(self.ssh)
+        places = [ssh.parent / "sftp-server", ssh.parent.parent / "sftp-server" / "sftp-server"]
+        path = next((p for p in places if p.is_file()), None)
+        if path is None:
+            raise RuntimeError(f"no sftp-server beside {ssh}")
+        return str(path)
+
     def query(self, what):
         """The names `ssh -Q what` prints."""
         done = subprocess.run([self.ssh, "-Q", what], capture_output=True, text=True, timeout=20)
