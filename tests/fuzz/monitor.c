@@ -55,7 +55,7 @@ static void check_before_login(const struct model *m, uint8_t no)
 	bool is_named = n[PS_pwnam] == 1, is_signed = n[PS_sign_host] == 1;
 	PROMISE(n[no] == 0 || no == PS_auth_password || no == PS_key_allowed ||
 		no == PS_key_verify || no == PS_kbdint || no == PS_log);
-	PROMISE(no != PS_pty && no != PS_pty_end && no != PS_state);
+	PROMISE(no != PS_pty && no != PS_pty_end && no != PS_prove_host && no != PS_state);
 	PROMISE((no == PS_start) <= (n[PS_start] == 0));
 	if (no == PS_moduli || no == PS_sign_host)
 		PROMISE(n[PS_start] == 1 && !is_signed && !is_named);
@@ -70,7 +70,7 @@ static void check_request(struct model *m, uint8_t no)
 	PROMISE(!m->is_over);
 	if (m->is_session)
 		PROMISE(no == PS_moduli || no == PS_sign_host || no == PS_log || no == PS_ended ||
-			no == PS_pty || no == PS_pty_end);
+			no == PS_pty || no == PS_pty_end || no == PS_prove_host);
 	else if (m->is_in)
 		PROMISE((no == PS_state || no == PS_log || no == PS_ended) &&
 			(no == PS_log || m->served[no] == 0));

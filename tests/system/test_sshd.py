@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
 """Our sshd as its administrator sees it: processes, limits, signals, the log; the client is the installed OpenSSH's."""
+import base64
 import os
 import pwd
 import re
@@ -11,6 +12,8 @@ import time
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa, utils
 
 from harness import rawssh as raw
 from harness import world as ground
@@ -263,6 +266,85 @@ def test_later_exchanges_by_every_kind_of_method(sshd, client, method):
 
 
 # -- what ps shows
+
+HOST_KINDS = ("ed25519", "ecdsa-256", "rsa-2048")
+PROVE = "hostkeys-prove-00@openssh.com"
+
+
+def told_hostkeys(peer, server):
+    """The blobs of hostkeys-00@openssh.com, which comes by itself after the login."""
+    peer.handshake()
+    peer.login(server.user, raw.load_key(server.world.keys.path("ed25519")))
+    r = raw.Reader(peer.expect(raw.GLOBAL_REQUEST, skip=(raw.EXT_INFO,))[1:])
+    assert r.string() == b"hostkeys-00@openssh.com" and r.u8() == 0
+    blobs = []
+    while r.at < len(r.b):
+        blobs.append(r.string())
+    return blobs
+
+
+def test_all_host_keys_are_told_and_proved(sshd, world):
+    server = sshd(host_kinds=HOST_KINDS)
+    peer = raw.connect(server.port)
+    blobs = told_hostkeys(peer, server)
+    assert blobs == [base64.b64decode(line.split()[1]) for line in server.host_publics]
+
+    def ask(*wanted):
+        peer.send(bytes([raw.GLOBAL_REQUEST]) + raw.string(PROVE) + b"\1" + b"".join(map(raw.string, wanted)))
+        return peer.expect(raw.REQUEST_SUCCESS, raw.REQUEST_FAILURE)
+    for wanted in (blobs, blobs[::-1], blobs[1:2]):
+        r = raw.Reader(ask(*wanted)[1:])
+        for blob in wanted:
+            line = b" ".join((raw.Reader(blob).string(), base64.b64encode(blob)))
+            key = serialization.load_ssh_public_key(line)
+            signed = raw.string(PROVE) + raw.string(peer.session_id) + raw.string(blob)
+            s = raw.Reader(r.string())
+            algorithm, value = s.string(), s.string()
+            if isinstance(key, rsa.RSAPublicKey):
+                assert algorithm == b"rsa-sha2-512"
+                key.verify(value, signed, padding.PKCS1v15(), hashes.SHA512())
+            elif isinstance(key, ec.EllipticCurvePublicKey):
+                n = raw.Reader(value)
+                numbers = [int.from_bytes(n.string(), "big") for _ in range(2)]
+                key.verify(utils.encode_dss_signature(*numbers), signed, ec.ECDSA(hashes.SHA256()))
+            else:
+                key.verify(value, signed)
+        assert r.at == len(r.b)
+    stranger = raw.public_blob(raw.new_key())
+    for wanted in ((), (stranger,), (blobs[0], stranger), (blobs[0], blobs[0]), (b"",), (blobs[0] + b"x",)):
+        assert ask(*wanted) == bytes([raw.REQUEST_FAILURE])
+    peer.send(bytes([raw.GLOBAL_REQUEST]) + raw.string(PROVE) + b"\1" + raw.u32(2 ** 32 - 1))
+    peer.expect(raw.REQUEST_FAILURE)
+    assert ask(blobs[0])[0] == raw.REQUEST_SUCCESS      # all that was bad changed nothing
+    peer.sock.close()
+
+
+@pytest.mark.parametrize("algorithm", ("ssh-ed25519", "rsa-sha2-256", "rsa-sha2-512", "ecdsa-sha2-nistp256"))
+def test_a_client_learns_the_other_host_keys(sshd, client, tmp_path, algorithm):
+    """The installed ssh writes down what was proved to it."""
+    server = sshd(host_kinds=HOST_KINDS)
+    file = tmp_path / "known"
+    kind = {"ssh": "ssh-ed25519", "rsa": "ssh-rsa", "ecd": "ecdsa-sha2-nistp256"}[algorithm[:3]]
+    known = [line for line in server.host_publics if line.startswith(kind + " ")]
+    rest = "ssh-ed25519,ecdsa-sha2-nistp256,rsa-sha2-512,rsa-sha2-256"
+    file.write_text(f"[{server.host}]:{server.port} {known[0]}\n")
+    command, log, _ = client.command(server, [f"UserKnownHostsFile={file}", "StrictHostKeyChecking=yes", "UpdateHostKeys=yes",
+                                            f"HostKeyAlgorithms={algorithm},{rest}"], hosts=False)
+    assert feed([*command, "sleep 1"], None, 20)[0] == 0, log.read_text()
+    learnt = {line.split()[2] for line in file.read_text().splitlines()}
+    assert learnt == {line.split()[1] for line in server.host_publics}, log.read_text()
+
+
+@pytest.mark.parametrize("version", (b"SSH-2.0-TTSSH/2.72 Win32", b"SSH-2.0-Cisco-1.25"))
+def test_clients_that_bear_no_news_of_host_keys_get_none(sshd, world, version):
+    server = sshd()
+    peer = raw.connect(server.port)
+    peer.handshake(mine=version)
+    peer.login(server.user, raw.load_key(world.keys.path("ed25519")))
+    peer.open_session()
+    assert raw.GLOBAL_REQUEST not in peer.seen
+    peer.sock.close()
+
 
 def title(pid):
     return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].decode()

@@ -46,6 +46,7 @@ struct monitor {
 	uint8_t session_id[HASH_MAX];
 	size_t session_id_n;
 	uint32_t signed_index;
+	char signed_alg[64]; /* of the last exchange */
 	uint64_t sign_at_us; /* after login: when the next signature may be made */
 
 	/* user */

@@ -84,6 +84,12 @@ void sess_out_done(struct sess *s);
 /* sess_env.c: the environment of a session in the order of compat 8.1. */
 MUST err_t sess_env(const struct sess *s, struct env_list *out);
 
+/* sess_hostkeys.c: the host keys told once, and proofs of them, as the reply to a global request.
+ */
+MUST err_t sess_tell_hostkeys(struct server *sv);
+bool sess_is_prove(struct cslice name);
+MUST err_t sess_prove_hostkeys(struct server *sv, struct cslice question);
+
 /* sess_login.c: in the child, before the shell: nologin, expired password, motd, last login, rc. */
 void sess_login_words(const struct sess *s);
 void sess_run_rc(const struct sess *s, const struct env_list *env);

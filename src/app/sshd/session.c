@@ -176,6 +176,8 @@ static err_t on_global(struct server *sv, const struct cn_event *e)
 	bool ok = false;
 	if (cslice_eq_str(e->name, "no-more-sessions@openssh.com"))
 		ok = sv->no_more_sessions = true;
+	if (e->want_reply && sess_is_prove(e->name))
+		return sess_prove_hostkeys(sv, e->data);
 	return e->want_reply ? cn_global_reply(sv->cn, ok, cslice_of(NULL, 0)) : OK;
 }
 
@@ -448,6 +450,7 @@ static err_t start(struct server *sv)
 	wipe((void *)(uintptr_t)st->frozen.p, st->frozen.n);
 	TRY(cn_new(&sv->cn,
 		&(struct cn_env){.tp = sv->tp, .limits.window_max = path_window(st->fd_in)}));
+	TRY(sess_tell_hostkeys(sv));
 	sv->pump = (struct pump){.ev = sv->ev,
 		.tp = sv->tp,
 		.fd_in = st->fd_in,

@@ -29,7 +29,8 @@ static const struct {
 	{PS_USER, PS_PH_AUTH, {PS_log, PS_ended}},
 	{PS_USER, PS_PH_TRIES, {PS_log, PS_ended}},
 	{PS_USER, PS_PH_IN, {PS_log, PS_ended}},
-	{PS_USER, PS_PH_SESSION, {PS_moduli, PS_sign_host, PS_pty, PS_pty_end, PS_log, PS_ended}},
+	{PS_USER, PS_PH_SESSION,
+		{PS_moduli, PS_sign_host, PS_pty, PS_pty_end, PS_prove_host, PS_log, PS_ended}},
 	{PS_USER, PS_PH_END, {0}},
 };
 
