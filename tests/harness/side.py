@@ -47,14 +47,20 @@ class Side:
         server = server or self.server
         return [*Ssh(self.world, self.tested).command(server, options, debug=False, kind=kind)[0], remote]
 
-    def run(self, command, stdin=None):
-        """(seconds, client CPU, server CPU) of one run."""
+    def speed_command(self, cipher, mib):
+        """ssh-speed with one cipher, JSON on stdout."""
+        _, *options, host = Ssh(self.world, self.tested).command(self.server, debug=False)[0]
+        return [self.tested.speed, *options, "-c", cipher, "--size", str(mib), "--json", host]
+
+    def run(self, command, stdin=None, out=None):
+        """(seconds, client CPU, server CPU) of one run; out: a path for stdout."""
         env = {k: v for k, v in os.environ.items() if k != "SSH_AUTH_SOCK"}
         standing = len(self.server_cpu.members())
         before = self.client_cpu.seconds(), self.server_cpu.seconds()
         source = open(stdin, "rb") if stdin else subprocess.DEVNULL
+        sink = open(out, "wb") if out else subprocess.DEVNULL
         begin = time.monotonic()
-        child = subprocess.Popen(command, stdin=source, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        child = subprocess.Popen(command, stdin=source, stdout=sink, stderr=subprocess.PIPE,
                                  preexec_fn=self.client_cpu.enter, env=env)
         err = child.stderr.read()
         _, status, usage = os.wait4(child.pid, 0)
@@ -64,6 +70,8 @@ class Side:
             self.client_cpu.add(usage)
         if stdin:
             source.close()
+        if out:
+            sink.close()
         if child.returncode != 0:
             raise RuntimeError(f"{self.name}: {' '.join(command)}: {err.decode(errors='replace')}")
         # the server's side of the connection ends a little later, and its time counts too

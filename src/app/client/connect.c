@@ -219,6 +219,7 @@ void connect_done(struct ssh *s)
 		close(s->fd_in);
 	s->fd_in = s->fd_out = -1;
 	tp_free(s->tp);
+	chunk_pool_trim(&s->pool); /* the next connection has a pool of its own */
 	s->tp = NULL;
 	buf_done(&s->cipher_list);
 	buf_done(&s->hostkey_list);
