@@ -3,7 +3,8 @@
  * packets - the transport alone, both roles: a peer whose packets are valid and whose messages are
  * not, before the first keys, after them, and logged in
  *
- * head: role and whether fresh or open; suite; feed size and stalls; verdict of questions
+ * head: role, whether fresh or open, whether quick and in runs; suite; feed size and stalls;
+ * verdict of questions
  */
 #include "stage.h"
 
@@ -73,6 +74,8 @@ static void own(struct stage *s, struct cslice d)
 		s->is_stalled = !s->is_stalled;
 		break;
 	default:
+		if (n % 2 == 1) /* in the middle of what waits */
+			(void)stage_poll(s);
 		e = hand_over(s);
 	}
 	PROMISE(e != OK || before == OK || what % 5 == 3);
@@ -83,10 +86,13 @@ static void start(struct stage *s, struct cslice *in)
 {
 	uint8_t scene = fuzz_u8(in), suite = fuzz_u8(in), how = fuzz_u8(in);
 	enum tp_role role = scene & 1 ? TP_SERVER : TP_CLIENT;
+	stage_init(s, role);
+	s->env.use_fast = scene & 8;
 	if (scene & 2)
-		stage_fresh(s, role);
+		stage_start_fresh(s);
 	else
-		stage_keyed(s, role, suite);
+		stage_start_keyed(s, suite);
+	s->is_gathered = scene & 16;
 	if ((scene & 6) == 4)
 		tp_set_open(s->tp);
 	static const size_t pieces[] = {0, 1, 7, 100};
@@ -108,8 +114,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	start(&s, &in);
 	bool was_open = tp_is_open(s.tp);
 	stage_pump(&s);
-	while (script_next(&in, &step)) {
+	for (unsigned int i = 1; script_next(&in, &step); i++) {
 		struct cslice d = step.data;
+		if (s.is_gathered && i % 8 == 0)
+			stage_pump(&s);
 		if (stage_step(&s, &step))
 			continue;
 		if (step.kind == SCRIPT_OWN) {
@@ -120,6 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 			stage_pump(&s);
 		}
 	}
+	stage_pump(&s);
 	PROMISE(tp_is_open(s.tp) == was_open);
 	stage_check_end(&s);
 	stage_done(&s);

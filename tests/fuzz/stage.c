@@ -72,17 +72,28 @@ void stage_init(struct stage *s, enum tp_role role)
 	s->seal.pktc = &pktc_none;
 }
 
+void stage_start_fresh(struct stage *s)
+{
+	PROMISE(tp_new(&s->tp, &s->env, s->now_us) == OK);
+}
+
+void stage_start_keyed(struct stage *s, unsigned int suite)
+{
+	struct cslice frozen_one = stage_frozen(s->env.role, suite);
+	PROMISE(tp_thaw(&s->tp, &s->env, frozen_one, s->now_us) == OK);
+	s->has_version = s->is_negotiated = s->is_keyed = true;
+}
+
 void stage_fresh(struct stage *s, enum tp_role role)
 {
 	stage_init(s, role);
-	PROMISE(tp_new(&s->tp, &s->env, s->now_us) == OK);
+	stage_start_fresh(s);
 }
 
 void stage_keyed(struct stage *s, enum tp_role role, unsigned int suite)
 {
 	stage_init(s, role);
-	PROMISE(tp_thaw(&s->tp, &s->env, stage_frozen(role, suite), s->now_us) == OK);
-	s->has_version = s->is_negotiated = s->is_keyed = true;
+	stage_start_keyed(s, suite);
 }
 
 void stage_open_lent(struct stage *s)
@@ -278,7 +289,7 @@ void stage_drain(struct stage *s, size_t most)
 	}
 }
 
-static bool poll_one(struct stage *s)
+bool stage_poll(struct stage *s)
 {
 	struct tp_event ev;
 	if (s->busy != NULL && s->busy(s))
@@ -314,7 +325,7 @@ void stage_pump(struct stage *s)
 		s->settle(s);
 	while (more) {
 		bool was_busy = s->busy != NULL && s->busy(s);
-		more = poll_one(s);
+		more = stage_poll(s);
 		if (s->settle != NULL)
 			s->settle(s);
 		more = more || (was_busy && !s->busy(s));
@@ -343,7 +354,8 @@ void stage_feed(struct stage *s, struct cslice bytes)
 		memcpy(room.p, bytes.p, n);
 		bytes = cslice_of(bytes.p + n, bytes.n - n);
 		PROMISE(tp_fed(s->tp, n, s->now_us) == OK);
-		stage_pump(s);
+		if (!s->is_gathered)
+			stage_pump(s);
 	}
 }
 

@@ -28,8 +28,9 @@ struct stage {
 	struct alg_policy policy;
 	struct rng_seeded rng;
 	uint64_t now_us;
-	size_t piece;    /* largest feed; 0 = what there is room for */
-	bool is_stalled; /* what the engine has ready is not sent */
+	size_t piece;     /* largest feed; 0 = what there is room for */
+	bool is_stalled;  /* what the engine has ready is not sent */
+	bool is_gathered; /* what it is fed is not polled for until stage_pump: runs of packets */
 	/* the layer above: told of TP_EV_MSG and EXT_INFO; busy = do not poll; settle = after
 	 * events */
 	void *layer;
@@ -59,12 +60,18 @@ void stage_global(void);
 struct cslice stage_frozen(enum tp_role role, unsigned int suite);
 
 void stage_init(struct stage *s, enum tp_role role);
+/* After stage_init and what the caller sets in env. */
+void stage_start_fresh(struct stage *s);
+void stage_start_keyed(struct stage *s, unsigned int suite);
+/* Both in one. */
 void stage_fresh(struct stage *s, enum tp_role role);
 void stage_keyed(struct stage *s, enum tp_role role, unsigned int suite);
 void stage_done(struct stage *s);
 /* Before the engine is used in a way that stage.c does not do. */
 void stage_open_lent(struct stage *s);
 
+/* Takes one event; false: there is none. */
+bool stage_poll(struct stage *s);
 /* Polls, answers, settles and drains until nothing moves. */
 void stage_pump(struct stage *s);
 void stage_answer(struct stage *s, err_t verdict, struct cslice data);

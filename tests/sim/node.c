@@ -101,7 +101,8 @@ void sim_node_init(struct sim_node *n, const struct sim_plan *p, enum tp_role ro
 		.limits = p->limits[role],
 		.version = role == TP_SERVER ? "SSH-2.0-Bowline_sim_s" : "SSH-2.0-Bowline_sim_c",
 		.hostkeys = hostkeys,
-		.hostkeys_n = role == TP_SERVER ? 1 : 0};
+		.hostkeys_n = role == TP_SERVER ? 1 : 0,
+		.use_fast = (p->seed + (uint64_t)role) % 3 != 0};
 	err_t e = tp_new(&n->tp, &n->env, 0);
 	assert(e == OK);
 	init_login(n);

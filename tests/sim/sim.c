@@ -365,6 +365,7 @@ static void side_init(struct sim *m, struct side *e, bool is_server)
 	e->env.hostkeys = &m->hostkey;
 	e->env.hostkeys_n = is_server ? 1 : 0;
 	e->env.lazy_fast = dice(m, 2) == 0;
+	e->env.use_fast = (m->seed + is_server) % 3 == 0;
 	e->env.wait_version = dice(m, 4) == 0;
 	e->env.limits.high_water = (size_t)1 << (12 + dice(m, 10));
 	e->env.limits.rekey_bytes = dice(m, 2) == 0 ? 0 : (uint64_t)1 << (10 + dice(m, 12));
