@@ -3,19 +3,24 @@
  * umac - UMAC-64 and UMAC-128 (RFC 4418) with AES-128, for messages up to 2^24 bytes
  *
  * A tag is two or four independent 32-bit hashes ("streams") whose keys overlap, xor a pad made
- *from the nonce: L1  NH over blocks of 1024 bytes: one 32x32-bit product for 8 bytes and stream L2
- *a polynomial over the L1 results modulo 2^64 - 59; left out when there is one block L3  down to 32
- *bits, modulo 2^36 - 5 Up to 2^24 bytes, only the 64-bit half of L2 is ever used (5.4.1), and the
- *upper 8 bytes of what goes into L3 are zero; so the keys for the other halves are skipped.
- *Constant time in key, nonce and message.
+ * from the nonce:
+ *
+ *     L1  NH over blocks of 1024 bytes: one 32x32-bit product for 8 bytes and stream (umac_nh.c)
+ *     L2  a polynomial over the L1 results modulo 2^64 - 59; left out when there is one block
+ *     L3  down to 32 bits, modulo 2^36 - 5
+ *
+ * Up to 2^24 bytes, only the 64-bit half of L2 is ever used (5.4.1), and the upper 8 bytes of what
+ * goes into L3 are zero; so the keys for the other halves are skipped.  Constant time in key, nonce
+ * and message.
  */
 #include <stdlib.h>
 
 #include "crypto/crypto.h"
+#include "crypto/own/umac_nh.h"
 #include "crypto/own/umac_poly.h"
 
 #define BLOCK       1024
-#define CHUNK       32
+#define CHUNK       UMAC_CHUNK
 #define STREAMS     4
 #define MESSAGE_MAX ((size_t)1 << 24)
 #define NH_KEY      (BLOCK + 16 * (STREAMS - 1))
@@ -23,6 +28,7 @@
 
 struct umac {
 	size_t tag_n, streams;
+	umac_nh_fn *nh;
 	uint32_t nh_key[NH_KEY / 4];
 	uint64_t poly_key[STREAMS];
 	uint64_t l3_key[STREAMS][4];
@@ -93,6 +99,7 @@ err_t umac_new(struct umac **out, size_t tag_n, const uint8_t key[16])
 		return E_MEM;
 	u->tag_n = tag_n;
 	u->streams = tag_n / 4;
+	u->nh = umac_nh_pick(u->streams);
 	err_t e = keys_new(u, key);
 	if (e != OK) {
 		umac_free(u);
@@ -110,31 +117,9 @@ void umac_free(struct umac *u)
 	wipe_free(u, sizeof(*u));
 }
 
-/* 5.2.2: message words are little-endian */
-static inline uint32_t le32_get(const uint8_t *p)
-{
-	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-/* 5.2.2, NH, added to *sum; n is a multiple of CHUNK. */
-static inline void nh_stream(uint64_t *sum, const uint32_t *key, const uint8_t *m, size_t n)
-{
-	uint64_t total = *sum;
-
-	for (; n >= CHUNK; n -= CHUNK, m += CHUNK, key += CHUNK / 4) {
-		for (size_t i = 0; i < 4; i++)
-			total += (uint64_t)(le32_get(m + 4 * i) + key[i]) *
-				 (le32_get(m + 4 * i + 16) + key[i + 4]);
-	}
-	*sum = total;
-}
-
 static void nh(const struct umac *u, struct message *msg, const uint8_t *m, size_t n)
 {
-	const uint32_t *key = u->nh_key + msg->at / 4;
-
-	for (size_t s = 0; s < u->streams; s++)
-		nh_stream(&msg->nh[s], key + 4 * s, m, n);
+	u->nh(msg->nh, u->nh_key + msg->at / 4, m, n);
 	msg->at += n;
 }
 

@@ -2,6 +2,7 @@
 /* own_umac - modular arithmetic at its edges, cutting of messages, the kept pad, limits */
 #include <stdlib.h>
 
+#include "crypto/own/umac_nh.h"
 #include "crypto/own/umac_poly.h"
 
 #include "help.h"
@@ -66,6 +67,57 @@ static void reduces_modulo_p36(void **state)
 		rng_fill(&rng.rng, &v, sizeof(v));
 		assert_true(p36_reduce(v) == v % P36);
 	}
+}
+
+/* RFC 4418 5.2.2, as it is written */
+static uint64_t slow_nh(const uint32_t *key, const uint8_t *m, size_t n)
+{
+	uint64_t sum = 0;
+	for (size_t at = 0; at < n; at += UMAC_CHUNK) {
+		uint32_t w[8];
+		for (size_t i = 0; i < 8; i++)
+			w[i] = (uint32_t)m[at + 4 * i] | (uint32_t)m[at + 4 * i + 1] << 8 |
+			       (uint32_t)m[at + 4 * i + 2] << 16 |
+			       (uint32_t)m[at + 4 * i + 3] << 24;
+		for (size_t i = 0; i < 4; i++)
+			sum += (uint64_t)(uint32_t)(w[i] + key[at / 4 + i]) *
+			       (uint32_t)(w[i + 4] + key[at / 4 + i + 4]);
+	}
+	return sum;
+}
+
+/* Each form, each size, anywhere; memory that ends with message and key, for the address sanitizer.
+ */
+static void nh_is_exact_in_every_form(void **state)
+{
+	struct rng_seeded rng;
+	rng_seeded_init(&rng, 8);
+	for (size_t streams = 2; streams <= 4; streams += 2)
+		for (size_t n = 0; n <= 1024; n += UMAC_CHUNK)
+			for (size_t shift = 0; shift < 4; shift++) {
+				size_t key_n = n + 16 * (streams - 1);
+				uint8_t *m = malloc(n + shift);
+				uint32_t *key = malloc(key_n);
+				uint64_t start[4], plain[4], picked[4];
+				rng_fill(&rng.rng, m, n + shift);
+				rng_fill(&rng.rng, key, key_n);
+				rng_fill(&rng.rng, start, sizeof(start));
+				if (shift == 1) /* all sums and products at their largest */
+					memset(m, 0xff, n + shift);
+				memcpy(plain, start, sizeof(start));
+				memcpy(picked, start, sizeof(start));
+				umac_nh_plain(streams)(plain, key, m + shift, n);
+				umac_nh_pick(streams)(picked, key, m + shift, n);
+				for (size_t s = 0; s < 4; s++) {
+					uint64_t want = start[s];
+					if (s < streams)
+						want += slow_nh(key + 4 * s, m + shift, n);
+					assert_true(plain[s] == want);
+					assert_true(picked[s] == want);
+				}
+				free(key);
+				free(m);
+			}
 }
 
 /* A tag does not depend on how the message is cut or where it lies. */
@@ -183,6 +235,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(polynomial_step_is_exact),
 		cmocka_unit_test(reduces_modulo_p36),
+		cmocka_unit_test(nh_is_exact_in_every_form),
 		cmocka_unit_test(cutting_does_not_matter),
 		cmocka_unit_test(each_byte_and_the_length_matter),
 		cmocka_unit_test(the_kept_pad_is_the_right_one),
