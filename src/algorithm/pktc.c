@@ -65,6 +65,12 @@ const struct pktc *pktc_for(
 			return NULL;
 		return pktc_ctr_row(
 			impl_for(use_fast, PICK_CTR), mac->mac, (mac->flags & AF_ETM) != 0);
+	case PROT_AES_CBC:
+		if (mac == NULL)
+			return NULL;
+		if ((mac->flags & AF_ETM) != 0 && impl_for(use_fast, PICK_CTR) == PICK_IPSECMB)
+			return pktc_cbc_row(mac->mac);
+		return pktc_chained_row(cipher->prot, mac->mac, (mac->flags & AF_ETM) != 0);
 	default:
 		return mac == NULL ? NULL
 				   : pktc_chained_row(

@@ -23,8 +23,9 @@
  * It returns the length as it stands: the engine checks the limits before it allocates or waits.
  * seal cannot fail: should the library ever refuse, the packet is wiped, tag and all, and the peer
  * refuses that.  open gives E_MAC and leaves pkt wiped.  chain gives the IV (of the cipher's size)
- * that a fresh context needs to go on at this packet, whether its length was asked or not; NULL =
- * the key's own IV and the place of the packet say all.
+ * that a fresh context needs to go on at packet `at`, whether its length was asked or not: the next
+ * one, or any of those that open_many was the last to open; NULL = the key's own IV and the place
+ * of the packet say all.
  *
  * The batch forms work on several packets at once, at most PKTC_MANY, given in the order of the
  * wire; NULL = the engine loops.  They may use the 4 bytes in front of each packet and put them
@@ -70,7 +71,7 @@ struct pktc {
 	err_t (*open)(void *ctx, struct pktc_at at, uint8_t *pkt, size_t n);
 	void (*seal_many)(void *ctx, const struct pktc_one *v, size_t v_n);
 	size_t (*open_many)(void *ctx, const struct pktc_one *v, size_t v_n);
-	void (*chain)(const void *ctx, uint8_t *iv);
+	void (*chain)(const void *ctx, struct pktc_at at, uint8_t *iv);
 };
 
 /* No protection: what stands before the first NEWKEYS (RFC 4253 6). */

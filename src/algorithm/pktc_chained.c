@@ -81,7 +81,7 @@ static void done(void *ctx)
 	wipe(c, sizeof(*c));
 }
 
-static void chain(const void *ctx, uint8_t *iv)
+static void chain(const void *ctx, struct pktc_at at, uint8_t *iv)
 {
 	const struct ctx *c = ctx;
 	memcpy(iv, c->iv, c->block);

@@ -131,19 +131,7 @@ static err_t plain_open(void *ctx, struct pktc_at at, uint8_t *pkt, size_t n)
 	return e;
 }
 
-/* MAC id, tag, how many packets together are the quickest by ipsec-mb, name.  A row's init knows
- * what the row is, since a context starts empty. */
-#define MACS(X)                                                                                    \
-	X(HMAC_SHA1, 20, 16, "hmac-sha1")                                                          \
-	X(HMAC_SHA256, 32, 8, "hmac-sha2-256")                                                     \
-	X(HMAC_SHA512, 64, 8, "hmac-sha2-512")                                                     \
-	X(HMAC_SHA1_96, 12, 16, "hmac-sha1-96")                                                    \
-	X(HMAC_MD5, 16, 0, "hmac-md5")                                                             \
-	X(HMAC_MD5_96, 12, 0, "hmac-md5-96")                                                       \
-	X(HMAC_RIPEMD160, 20, 0, "hmac-ripemd160")                                                 \
-	X(UMAC64, 8, 0, "umac-64")                                                                 \
-	X(UMAC128, 16, 0, "umac-128")
-
+/* A row's init knows what the row is, since a context starts empty. */
 #define INIT(id, which)                                                                            \
 	static err_t init_##id##_##which(void *ctx, enum pktc_dir dir, struct cslice key,          \
 		struct cslice iv, struct cslice mac_key)                                           \
@@ -156,7 +144,7 @@ static err_t plain_open(void *ctx, struct pktc_at at, uint8_t *pkt, size_t n)
 #define INITS(id, tag, many, shown)                                                                \
 	INIT(id, LIBCRYPTO)                                                                        \
 	INIT(id, IPSECMB)
-MACS(INITS)
+PKTC_MACS(INITS)
 
 #define ROW(id, tag_n, shown, which, by, mode, peek_n, clear)                                      \
 	.name = "aes-ctr and " shown " by " by, .ctx_size = sizeof(struct ctx), .block = 16,       \
@@ -176,7 +164,7 @@ MACS(INITS)
 
 const struct pktc *pktc_ctr_row(enum pick_impl impl, enum mac_id mac, bool is_etm)
 {
-	static const struct pktc rows[MACI_N][2][PICK_N] = {MACS(ROWS)};
+	static const struct pktc rows[MACI_N][2][PICK_N] = {PKTC_MACS(ROWS)};
 	const struct pktc *row = &rows[mac][is_etm ? 1 : 0][impl];
 	return row->name != NULL ? row : NULL;
 }

@@ -20,6 +20,21 @@ const struct pktc *pktc_ctr_row(enum pick_impl impl, enum mac_id mac, bool is_et
 
 /* The rows with AF_CHAINED; NULL for MACI_NONE and for any other cipher. */
 const struct pktc *pktc_chained_row(enum prot_id prot, enum mac_id mac, bool is_etm);
+/* AES in CBC mode, encrypt-then-MAC, by libipsec-mb: only where that runs. */
+const struct pktc *pktc_cbc_row(enum mac_id mac);
+
+/* MAC id, tag, how many packets together are the quickest by libipsec-mb (0: it has no way), name.
+ */
+#define PKTC_MACS(X)                                                                               \
+	X(HMAC_SHA1, 20, 16, "hmac-sha1")                                                          \
+	X(HMAC_SHA256, 32, 8, "hmac-sha2-256")                                                     \
+	X(HMAC_SHA512, 64, 8, "hmac-sha2-512")                                                     \
+	X(HMAC_SHA1_96, 12, 16, "hmac-sha1-96")                                                    \
+	X(HMAC_MD5, 16, 0, "hmac-md5")                                                             \
+	X(HMAC_MD5_96, 12, 0, "hmac-md5-96")                                                       \
+	X(HMAC_RIPEMD160, 20, 0, "hmac-ripemd160")                                                 \
+	X(UMAC64, 8, 0, "umac-64")                                                                 \
+	X(UMAC128, 16, 0, "umac-128")
 
 /* Something that cannot happen did (the library failed in the middle of a packet): nothing of it
  * may be sent. */

@@ -182,6 +182,11 @@ const struct pick_poly1305 *pick_poly1305(enum pick_impl impl)
 	return impl == PICK_IPSECMB ? mb_poly1305() : &lib_poly1305;
 }
 
+const struct pick_cbc *pick_cbc(enum pick_impl impl)
+{
+	return impl == PICK_IPSECMB ? mb_cbc() : NULL;
+}
+
 const struct pick_hmacs *pick_hmacs(enum pick_impl impl)
 {
 	return impl == PICK_IPSECMB ? mb_hmacs() : NULL;

@@ -41,6 +41,13 @@ struct pick_ctr {
 	err_t (*crypt)(void *c, uint64_t block, uint8_t *data, size_t n);
 };
 
+/* Decryption of AES-CBC, in place; libcrypto's is struct cipher. */
+struct pick_cbc {
+	err_t (*make)(void **out, struct cslice key /* 16, 24, 32 */);
+	void (*free)(void *c);
+	err_t (*decrypt)(void *c, const uint8_t iv[16], uint8_t *data, size_t n);
+};
+
 /* Poly1305 with a key a message. */
 struct pick_poly1305 {
 	err_t (*make)(void **out);
@@ -70,6 +77,7 @@ struct pick_hmacs {
 /* NULL: that implementation does not run here. */
 const struct pick_gcm *pick_gcm(enum pick_impl impl);
 const struct pick_ctr *pick_ctr(enum pick_impl impl);
+const struct pick_cbc *pick_cbc(enum pick_impl impl);
 const struct pick_poly1305 *pick_poly1305(enum pick_impl impl);
 const struct pick_hmacs *pick_hmacs(enum pick_impl impl);
 

@@ -24,12 +24,10 @@ static void put_way(struct buf *b, const struct tp_way *way)
 	buf_put_cstring(b, m->cipher->name);
 	buf_put_cstring(b, m->mac_row != NULL ? m->mac_row->name : "");
 	buf_put_cstring(b, m->comp->name);
-	uint8_t iv[SECRET_MAX];
-	memcpy(iv, m->iv.b, m->iv.n);
-	if (way->pktc->chain != NULL) /* where the chain stands, not where it began */
-		way->pktc->chain(way->ctx, iv);
-	buf_put_string(b, cslice_of(iv, m->iv.n));
-	wipe(iv, sizeof(iv));
+	struct secret iv;
+	tp_way_iv(way, &iv); /* where the chain stands, not where it began */
+	buf_put_string(b, cslice_of(iv.b, iv.n));
+	secret_done(&iv);
 	buf_put_string(b, cslice_of(m->key.b, m->key.n));
 	buf_put_string(b, cslice_of(m->mac.b, m->mac.n));
 	buf_put_u32(b, way->seq);

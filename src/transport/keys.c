@@ -103,15 +103,32 @@ void tp_way_done(struct tp_way *way)
 	*way = (struct tp_way){.pktc = &pktc_none};
 }
 
-static err_t ctx_new(const struct pktc *p, const struct tp_keymat *m, enum pktc_dir dir, void **out)
+struct pktc_at tp_way_at(const struct tp_way *way)
 {
+	return (struct pktc_at){way->seq, way->packets, way->blocks};
+}
+
+void tp_way_iv(const struct tp_way *way, struct secret *iv)
+{
+	*iv = way->mat.iv;
+	if (way->ctx != NULL && way->pktc->chain != NULL)
+		way->pktc->chain(way->ctx, tp_way_at(way), iv->b);
+}
+
+/* A context of row p for the packet that comes next. */
+static err_t ctx_new(const struct tp_way *way, const struct pktc *p, enum pktc_dir dir, void **out)
+{
+	const struct tp_keymat *m = &way->mat;
 	size_t n = ((size_t)p->ctx_size + 63) / 64 * 64;
 	void *ctx = aligned_alloc(64, num_max(n, 64));
 	if (ctx == NULL)
 		return E_MEM;
 	memset(ctx, 0, num_max(n, 64));
-	err_t e = p->init(ctx, dir, cslice_of(m->key.b, m->key.n), cslice_of(m->iv.b, m->iv.n),
+	struct secret iv;
+	tp_way_iv(way, &iv);
+	err_t e = p->init(ctx, dir, cslice_of(m->key.b, m->key.n), cslice_of(iv.b, iv.n),
 		cslice_of(m->mac.b, m->mac.n));
+	secret_done(&iv);
 	if (e != OK) {
 		p->done(ctx); /* it may be half made */
 		wipe_free(ctx, n);
@@ -127,18 +144,13 @@ err_t tp_way_init(struct tp_way *way, enum pktc_dir dir, bool fast)
 	if (p == NULL)
 		return E_UNSUPPORTED;
 	void *ctx;
-	TRY(ctx_new(p, &way->mat, dir, &ctx));
+	TRY(ctx_new(way, p, dir, &ctx));
 	if (way->ctx != NULL)
 		ctx_free(way->pktc, way->ctx);
 	way->pktc = p;
 	way->ctx = ctx;
 	way->is_fast = fast;
 	return OK;
-}
-
-struct pktc_at tp_way_at(const struct tp_way *way)
-{
-	return (struct pktc_at){way->seq, way->packets, way->blocks};
 }
 
 struct pktc_at tp_at_after(const struct pktc *p, struct pktc_at at, size_t n)
@@ -150,7 +162,7 @@ struct pktc_at tp_at_after(const struct pktc *p, struct pktc_at at, size_t n)
 err_t tp_way_seal_again(const struct tp_way *way, uint8_t *pkt, size_t packets)
 {
 	void *ctx;
-	TRY(ctx_new(way->pktc, &way->mat, PKTC_SEAL, &ctx));
+	TRY(ctx_new(way, way->pktc, PKTC_SEAL, &ctx));
 	struct pktc_at at = tp_way_at(way);
 	for (; packets > 0; packets--) {
 		size_t n = 4 + (size_t)be32_get(pkt);
@@ -178,8 +190,6 @@ void tp_way_hurry(struct tp *tp, struct tp_way *way, enum pktc_dir dir)
 {
 	if (!tp->env->lazy_fast || way->is_fast || way->mat.cipher == NULL ||
 		way->bytes < TP_FAST_AFTER)
-		return;
-	if ((way->mat.cipher->flags & AF_CHAINED) != 0)
 		return;
 	if (pktc_for(way->mat.cipher, way->mat.mac_row, true) == way->pktc) {
 		way->is_fast = true;

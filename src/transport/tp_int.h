@@ -248,6 +248,8 @@ MUST err_t tp_newkeys_send(struct tp *tp); /* sends NEWKEYS, new keys outwards *
 MUST err_t tp_newkeys_got(struct tp *tp);  /* new keys inwards, ends the exchange */
 MUST err_t tp_way_init(struct tp_way *way, enum pktc_dir dir, bool fast);
 void tp_way_done(struct tp_way *way);
+/* The IV with which a new context goes on at the packet that comes next. */
+void tp_way_iv(const struct tp_way *way, struct secret *iv);
 /* The place of the packet that comes next. */
 struct pktc_at tp_way_at(const struct tp_way *way);
 /* The place after a packet of n bytes (packet_length included, tag not). */

@@ -22,6 +22,7 @@ bool mb_has_ifma(void);
 /* NULL when it does not run. */
 const struct pick_gcm *mb_gcm(void);
 const struct pick_ctr *mb_ctr(void);
+const struct pick_cbc *mb_cbc(void);
 const struct pick_poly1305 *mb_poly1305(void);
 const struct pick_hmacs *mb_hmacs(void);
 
@@ -60,6 +61,11 @@ static inline const struct pick_gcm *mb_gcm(void)
 }
 
 static inline const struct pick_ctr *mb_ctr(void)
+{
+	return NULL;
+}
+
+static inline const struct pick_cbc *mb_cbc(void)
 {
 	return NULL;
 }

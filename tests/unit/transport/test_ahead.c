@@ -21,6 +21,7 @@ struct twins {
 	size_t at[64], n; /* where its packets begin */
 };
 
+static const char *const ciphers[] = {"aes128-ctr", "aes256-cbc", "aes256-ctr"};
 static const char *const macs[] = {"hmac-sha1-etm@openssh.com", "hmac-sha2-256-etm@openssh.com",
 	"hmac-sha2-512-etm@openssh.com"};
 
@@ -35,7 +36,7 @@ static void twins_init(struct twins *t, uint64_t seed, bool is_open)
 	pair_init(&t->q, seed);
 	t->p.c.policy.kex = "curve25519-sha256";
 	t->p.c.policy.cipher_c2s = t->p.c.policy.cipher_s2c =
-		seed % 2 == 0 ? "aes128-ctr" : "aes256-ctr";
+		ciphers[(seed + seed / 3) % ARRAY_N(ciphers)];
 	t->p.c.policy.mac_c2s = t->p.c.policy.mac_s2c = macs[seed % ARRAY_N(macs)];
 	t->p.c.policy.comp_c2s = t->p.c.policy.comp_s2c = "none";
 	pair_add_hostkey(&t->q, KEY_ED25519);

@@ -37,7 +37,8 @@ static void bench_open(struct bench *b, const char *cipher, const char *mac)
 	const struct tp_way *way = &b->p.s.tp->out_way;
 	memcpy(b->iv, way->mat.iv.b, way->mat.iv.n);
 	if (way->pktc->chain != NULL)
-		way->pktc->chain(way->ctx, b->iv);
+		way->pktc->chain(
+			way->ctx, (struct pktc_at){way->seq, way->packets, way->blocks}, b->iv);
 	b->is_keyed = true;
 }
 
