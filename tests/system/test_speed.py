@@ -349,6 +349,47 @@ def test_one_session_a_connection(to, world, ours):
     assert re.search(r"^aes128-ctr +[0-9.]+ +[0-9.]+ ", done.stdout, re.M)
 
 
+def test_through_a_proxy_command(to, server, tmp_path):
+    """No TCP of our own: the round trip is not known, all else is."""
+    relay = tmp_path / "relay.py"
+    relay.write_text("""import os, select, socket, sys
+s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+while True:
+    for f in select.select([0, s], [], [])[0]:
+        data = os.read(0, 65536) if f == 0 else s.recv(65536)
+        if not data:
+            sys.exit()
+        if f == 0:
+            s.sendall(data)
+        else:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(1, view):]
+""")
+    proxy = f"ProxyCommand=/usr/bin/python3 {relay} {server.port}"
+    done = to(server, "--size", "1", "-c", "aes128-ctr,aes256-ctr", "--json", options=[proxy])
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["tables"]["ciphers"]
+    assert len(rows) == 2 and all(r["rtt_ms"] is None and r["up_mb_s"] > 0 and r["error"] is None for r in rows)
+
+
+def test_progress_to_a_host_only_on_a_terminal(to, server):
+    line, _ = to.command(server, "--size", "64", "-c", "aes128-ctr", "--csv")
+    master, slave = pty.openpty()
+    child = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=slave, stdin=subprocess.DEVNULL)
+    os.close(slave)
+    out, seen = child.communicate(timeout=60)[0], b""
+    try:
+        while block := os.read(master, 65536):
+            seen += block
+    except OSError:
+        pass
+    os.close(master)
+    assert child.returncode == 0
+    assert re.search(rb"\r\[[#.]+\] +\d+% aes128-ctr (up|down) [0-9.]+ MB/s", seen), seen
+    assert seen.endswith(b"\r\x1b[K") and b"\x1b" not in out
+
+
 def test_rekeys_do_not_disturb(to, server):
     done = to(server, "--size", "16", "-c", "aes128-gcm@openssh.com", options=["RekeyLimit=1M"])
     assert done.returncode == 0 and re.search(r"^aes128-gcm\S+ +[0-9.]+ +[0-9.]+ ", done.stdout, re.M), done.stderr
