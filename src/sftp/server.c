@@ -114,7 +114,8 @@ static void on_init(struct sf_server *s, const struct sf_init *m)
 #define X(name, policy, wire, value, changes) [SF_EXT_##name] = SF_REQ_##name,
 #include "sftp/sftp.def"
 		};
-		struct sf_pair pair = {cslice_str(sf_ext_wire(i)), cslice_str(sf_ext_value(i)), 0};
+		struct sf_pair pair = {cslice_str(sf_ext_wire((enum sf_ext)i)),
+			cslice_str(sf_ext_value((enum sf_ext)i)), 0};
 		if (sf_policy_verdict(&s->env.policy, req_of[i]) == SF_ALLOW)
 			sf_put_pair(&w, &pair);
 	}
