@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: ISC
 """Writes libFuzzer dictionaries made from the tables: a row that is added is a word for the fuzzers.
 
-    dictionaries.py KIND OUT     KIND: wire, config, key
+    dictionaries.py KIND OUT     KIND: wire, config, key, sftp
 """
 import re
 import sys
@@ -48,17 +48,24 @@ def key():
             "-----BEGIN PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY-----", "-----BEGIN EC PRIVATE KEY-----"], []
 
 
+def sftp():
+    wire = rows("sftp/sftp.def", r'(?m)^X\(\w+,\s*"[^"]+",\s*"([^"]+)"')
+    policy = rows("sftp/sftp.def", r"(?m)^[QX]\((\w+),")
+    numbers = rows("sftp/sftp.def", r"(?m)^[QR]\(\w+,\s*(\d+)")
+    return [*wire, *policy, "/file", "/dir", "/dir/inner", "/link", "/dangling", "~me"], [bytes([int(n)]) for n in numbers]
+
+
 def quoted(b):
     return '"' + "".join(chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\x{c:02x}" for c in b) + '"'
 
 
 def main():
-    words, raw = {"wire": wire, "config": config, "key": key}[sys.argv[1]]()
+    words, raw = {"wire": wire, "config": config, "key": key, "sftp": sftp}[sys.argv[1]]()
     if len(words) < 20:
         sys.exit(f"dictionaries: {sys.argv[1]}: only {len(words)} words, the tables were not understood")
     seen = dict.fromkeys(w.encode() for w in words if w)
     lines = [quoted(w) for w in seen]
-    if sys.argv[1] == "wire":  # also as RFC 4251 strings
+    if sys.argv[1] in ("wire", "sftp"):  # also as RFC 4251 strings
         lines += [quoted(len(w).to_bytes(4, "big") + w) for w in seen]
     lines += [quoted(b) for b in raw]
     Path(sys.argv[2]).write_text("\n".join(lines) + "\n")

@@ -19,6 +19,13 @@ from harness.rawsftp import (ATTRS, CLOSE, DATA, EOF, EXTENDED, F_APPEND, F_CREA
                              STAT, STATUS, SYMLINK, WRITE, RawSftp, attrs, s, u32, u64)
 
 
+@pytest.fixture
+def ours(ours):
+    if not ours.is_bowline:
+        pytest.skip("compares with the installed sftp-server, which would be the tested one")
+    return ours
+
+
 def grown(name):
     """A tree to play with: file (hello), sub/, link -> file, dang -> nowhere/else."""
     top = worlds.scratch(name)
@@ -419,8 +426,9 @@ def test_permissions_are_the_users(ours, world):
                            (OPEN, s(top / "new") + u32(F_WRITE | F_CREATE, 0)), (MKDIR, s(top / "d") + u32(0)),
                            (SETSTAT, s(top / "file") + attrs(mode=0o777)), (RENAME, s(top / "file") + s(top / "g"))):
             assert sftp.code(kind, body) == PERMISSION_DENIED
-        # nor may the user reach into the server itself
-        assert sftp.code(OPEN, s("/proc/self/mem") + u32(F_READ | F_WRITE, 0)) == PERMISSION_DENIED
+        # nor may the user reach into the server itself (sanitizers look for leaks that way)
+        if ours.name != "bowline-asan":
+            assert sftp.code(OPEN, s("/proc/self/mem") + u32(F_READ | F_WRITE, 0)) == PERMISSION_DENIED
 
 
 def test_the_end_of_input_waits_for_what_was_asked(ours):
