@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
-"""The static checks: layers, sizes, format, licence lines, what must not be in the text, manual pages, and
-cppcheck.
+"""The static checks: layers, sizes, format, licence lines, what must not be in the text, manual pages, and the
+analyzers cppcheck, gcc -fanalyzer and clang-tidy.
 
     static.py BUILD-DIR
 """
@@ -78,6 +78,7 @@ def check_grep(_build):
         (r"\b(?:signal|sigaction)\s*\(", "src", (".c",), "signal handlers stand in os/ only"),
         (r"\bRAND_(?:bytes|priv_bytes)\b|\b(?:arc4random|random|rand|drand48)\s*\(", "src", (".c",),
          "randomness comes from the env's rng"),
+        (r"\bNO" r"LINT", "src", (".c", ".h", ".def"), "findings are suppressed in tools/findings.suppress"),
         (r"\bT" r"ODO\b|\bF" r"IXME\b|\bX" r"XX\b", "src", (".c", ".h", ".def"), "a mark left behind"),
     )
     faults = []
@@ -99,10 +100,19 @@ def check_man(_build):
     return run("tools/man_check.py")
 
 
+def check_gcc(build):
+    return run("tools/analyze.py", build, "gcc")
+
+
+def check_tidy(build):
+    return run("tools/analyze.py", build, "clang-tidy")
+
+
 def main():
     build = os.path.abspath(sys.argv[1])
     checks = (("layers", check_layers), ("size", check_size), ("format", check_format),
-              ("scripts", check_scripts), ("grep", check_grep), ("man", check_man), ("cppcheck", check_cppcheck))
+              ("scripts", check_scripts), ("grep", check_grep), ("man", check_man), ("cppcheck", check_cppcheck),
+              ("gcc", check_gcc), ("clang-tidy", check_tidy))
     failed = 0
     for name, check in checks:
         code, text = check(build)

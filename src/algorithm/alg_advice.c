@@ -49,7 +49,7 @@ static uint32_t beginning_cost(struct cslice begin, const struct alg_name *name)
 	return (is_word ? 1 : 10000) + (name->rank != 0 ? name->rank : 1000);
 }
 
-const char *alg_nearest(enum alg_kind kind, struct cslice word)
+const char *alg_nearest(enum alg_kind kind, struct cslice name)
 {
 	const char *names[128];
 	uint8_t plain[WORD_MAX];
@@ -57,7 +57,7 @@ const char *alg_nearest(enum alg_kind kind, struct cslice word)
 	const char *best = NULL;
 	uint32_t least = UINT32_MAX;
 	size_t n = 0;
-	word = plain_word(word, plain);
+	struct cslice word = plain_word(name, plain);
 	for (size_t i = 0; n < ARRAY_N(names) && alg_name_at(kind, i, &row); i++) {
 		uint32_t cost = beginning_cost(word, &row);
 		names[n++] = row.name;

@@ -8,8 +8,6 @@
 
 #include "os/title.h"
 
-extern char **environ;
-
 static void free_words(char **v)
 {
 	for (size_t i = 0; v != NULL && v[i] != NULL; i++)

@@ -33,6 +33,6 @@ struct tty_size tty_size_of(int fd);
  * is no terminal. */
 void tty_modes_put(int fd, struct buf *out);
 /* The same from settings that were read before. */
-void tty_modes_put_from(const struct termios *t, struct buf *out);
+void tty_modes_put_from(const struct termios *settings, struct buf *out);
 
 #endif

@@ -24,12 +24,12 @@ void progress_show(const char *what, double done)
 	int room = (int)(cols > COLS_MIN ? cols : 80) - BAR_N - 9;
 	fprintf(stderr, "\r[%.*s%.*s] %3d%% %.*s\033[K", n, full, BAR_N - n, none,
 		(int)(100 * (done > 1 ? 1 : done)), room, what);
-	fflush(stderr);
+	(void)fflush(stderr);
 }
 
 void progress_clear(void)
 {
 	if (isatty(STDERR_FILENO))
 		fprintf(stderr, "\r\033[K");
-	fflush(stderr);
+	(void)fflush(stderr);
 }

@@ -20,8 +20,6 @@
 #define SECOND_US   1000000
 #define BODY_MAX    ((size_t)4 << 20)
 
-extern char **environ;
-
 /* ---- what is asked of the server ----------------------------------------------------------------
  */
 static bool wants_tty(struct ssh *s)

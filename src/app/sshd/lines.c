@@ -24,8 +24,6 @@
 #define DELAY_FIRST_US 100000u
 #define DELAY_MOST_US  30000000u
 
-extern char **environ;
-
 static const char *const roles[LINES] = {[LINE_MONITOR] = "monitor", [LINE_NET] = "net"};
 
 struct zygote {

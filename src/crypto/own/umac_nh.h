@@ -10,7 +10,7 @@
 
 #include "base/slice.h"
 
-#define UMAC_CHUNK 32
+#define UMAC_CHUNK ((size_t)32)
 
 /* Adds the NH of n bytes, a multiple of UMAC_CHUNK, to sum[0], sum[1] ... of each stream. */
 typedef void umac_nh_fn(uint64_t *sum, const uint32_t *key, const uint8_t *m, size_t n);
