@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness import programs, world as worlds
+from harness.rawsftp import FAILURE, NO_SUCH_FILE, OK, RENAME, RawSftp, s
 from harness.server import Sshd, known_hosts
 from harness.world import sha256_file
 
@@ -288,7 +289,7 @@ def test_lftp(server, place, source):
     assert not (place / "up" / "empty").exists()
 
 
-def test_sshfs(server, place, source):
+def test_sshfs(server, ours, place, source):
     if not os.access("/dev/fuse", os.W_OK):
         pytest.skip("/dev/fuse cannot be used here")
     at = worlds.scratch("sshfs")
@@ -326,6 +327,18 @@ def test_sshfs(server, place, source):
         for i in range(300):
             (at / f"many{i}").write_text(str(i))
         assert len(list(at.glob("many*"))) == 300
+        # this file system cannot rename without replacing, so our server does it there in steps
+        (at / "one").write_text("1")
+        (at / "two").write_text("2")
+        (at / "folder").mkdir()
+        with RawSftp(ours.sftp_server) as sftp:
+            for a, b in (("one", "two"), ("folder", "two"), ("one", "folder"), ("one", "one"), ("folder", "folder")):
+                assert sftp.code(RENAME, s(at / a) + s(at / b)) == FAILURE
+            assert sftp.code(RENAME, s(at / "none") + s(at / "other")) == NO_SUCH_FILE
+            assert sftp.code(RENAME, s(at / "one") + s(at / "three")) == OK
+            assert sftp.code(RENAME, s(at / "folder") + s(at / "folder2")) == OK
+        assert (place / "three").read_text() == "1" and (place / "two").read_text() == "2"
+        assert not (place / "one").exists() and (place / "folder2").is_dir() and not (place / "folder").exists()
         shutil.rmtree(at / "up")
         assert not (place / "up").exists()
     finally:
