@@ -14,6 +14,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -132,8 +133,10 @@ def key(tool, build, flags, source):
 
 
 def keep_folder(build):
-    code, out, _ = run(["git", "rev-parse", "--path-format=absolute", "--git-common-dir"], TOP)
-    folder = (Path(out.strip()) if code == 0 and (TOP / ".git").exists() else build) / "analyze"
+    folder = build / "analyze"
+    if (TOP / ".git").exists() and shutil.which("git"):
+        code, out, _ = run(["git", "rev-parse", "--path-format=absolute", "--git-common-dir"], TOP)
+        folder = Path(out.strip()) / "analyze" if code == 0 else folder
     try:
         folder.mkdir(exist_ok=True)
     except OSError:
