@@ -45,9 +45,11 @@ static char *written(report_writer *writer, const struct report *r)
 	buf_init(&out, REPORT_TEXT_MAX);
 	writer(r, &out);
 	assert_int_equal(buf_err(&out), OK);
-	char *text = strndup((const char *)out.p, out.n);
-	buf_done(&out);
+	char *text = malloc(out.n + 1);
 	assert_non_null(text);
+	memcpy(text, out.p, out.n);
+	text[out.n] = '\0';
+	buf_done(&out);
 	return text;
 }
 
