@@ -16,16 +16,16 @@ static void window_never_opens_before_the_sink_has_the_bytes(void **state)
 	assert_int_equal(cn_window_in(f.cn, chan), 0);
 	flush(&f);
 	dbl_take_none(f.tp);
-	/* less than an eighth taken: nothing yet */
-	cn_consumed(f.cn, chan, 256 * KIB - 1);
+	/* less than a quarter of two MiB taken: nothing yet */
+	cn_consumed(f.cn, chan, 512 * KIB - 1);
 	flush(&f);
 	dbl_take_none(f.tp);
 	cn_consumed(f.cn, chan, 1);
 	flush(&f);
 	struct ssh_channel_window_adjust m = taken(&f, channel_window_adjust);
-	assert_int_equal(m.add, 256 * KIB);
+	assert_int_equal(m.add, 512 * KIB);
 	assert_int_equal(m.recipient, 100);
-	assert_int_equal(cn_window_in(f.cn, chan), 256 * KIB);
+	assert_int_equal(cn_window_in(f.cn, chan), 512 * KIB);
 	/* a sink that says more than it was given opens nothing more */
 	cn_consumed(f.cn, chan, 1000 * MIB);
 	flush(&f);
@@ -164,10 +164,10 @@ static void windows_do_not_grow_for_a_slow_sink(void **state)
 	for (int i = 0; i < 200; i++) {
 		while (cn_window_in(f.cn, chan) >= 32 * KIB)
 			data_lent(&f, chan, 32 * KIB);
-		cn_consumed(f.cn, chan, 256 * KIB);
+		cn_consumed(f.cn, chan, 512 * KIB);
 		flush(&f);
 		while (dbl_left(f.tp) > 0)
-			assert_int_equal(taken(&f, channel_window_adjust).add, 256 * KIB);
+			assert_int_equal(taken(&f, channel_window_adjust).add, 512 * KIB);
 	}
 	fx_done(&f);
 }
