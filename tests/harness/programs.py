@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: ISC
 """Where the programs are: those under test and the installed OpenSSH."""
 import os
-import shutil
 import subprocess
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent.parent
@@ -50,11 +49,33 @@ class Programs:
         return done.stdout.split()
 
 
+def is_openssh(program):
+    """Whether -V names OpenSSH itself: ours says Bowline and may be installed under the same names."""
+    try:
+        done = subprocess.run([program, "-V"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    text = done.stderr + done.stdout
+    return "Bowline" not in text and any(line.startswith("OpenSSH_") for line in text.splitlines())
+
+
+@lru_cache
+def openssh_in(path):
+    """OpenSSH's programs in the folders of a PATH, passing over everything else; None without them.  ssh-keygen
+    tells no version: it is the one beside ssh."""
+    folders = [Path(folder) for folder in dict.fromkeys(path.split(":")) if folder]
+
+    def named(name):
+        return (folder / name for folder in folders if os.access(folder / name, os.X_OK))
+
+    ssh = next((p for p in named("ssh") if os.access(p.with_name("ssh-keygen"), os.X_OK) and is_openssh(p)), None)
+    sshd = next(filter(is_openssh, named("sshd")), None)
+    return Programs("openssh", str(ssh), str(sshd), str(ssh.with_name("ssh-keygen"))) if ssh and sshd else None
+
+
 def installed():
     """The OpenSSH of this machine, or None."""
-    path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
-    found = [shutil.which(name, path=path) for name in ("ssh", "sshd", "ssh-keygen")]
-    return Programs("openssh", *found) if all(found) else None
+    return openssh_in(os.environ.get("PATH", "") + ":/usr/bin:/usr/sbin:/bin:/sbin")
 
 
 def under_test():

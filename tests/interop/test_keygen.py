@@ -5,39 +5,26 @@ import os
 import pty
 import re
 import resource
-import shutil
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
-TOP = Path(__file__).resolve().parent.parent.parent
+from harness import programs
+
 TYPES = [("ed25519", None), ("ecdsa", 256), ("ecdsa", 384), ("ecdsa", 521), ("rsa", 1024), ("rsa", 2048)]
 CIPHERS = ["aes128-ctr", "aes192-ctr", "aes256-ctr", "aes128-cbc", "aes192-cbc", "aes256-cbc", "3des-cbc",
            "aes128-gcm@openssh.com", "aes256-gcm@openssh.com", "chacha20-poly1305@openssh.com"]
-
-
-def find_ours():
-    where = os.environ.get("BOWLINE_BIN") or "build"
-    if where == "installed":
-        return shutil.which("ssh-keygen")
-    base = TOP / where
-    for path in (base / "ssh-keygen", base / "src/app/ssh-keygen/ssh-keygen"):
-        if path.is_file():
-            return str(path)
-    raise RuntimeError(f"no ssh-keygen in {base}")
-
-
-OURS = find_ours()
+OURS = programs.under_test().keygen
 
 
 @pytest.fixture(scope="module")
 def foreign():
-    path = shutil.which("ssh-keygen")
-    if path is None:
+    openssh = programs.installed()
+    if openssh is None:
         pytest.skip("no foreign ssh-keygen is installed")
-    return path
+    return openssh.keygen
 
 
 def run(program, *args, stdin="", **more):
