@@ -207,9 +207,10 @@ def other_keywords(table):
         lines += [f".Cm {name}", "for", f".Cm {real} " + ("." if i == len(aliases) - 1 else ",")]
     dead = sorted({row[0] for row in rows(table, "DEAD")})
     later = {action: sorted(row[0] for row in rows(table, "LATER") if row[1] == action)
-             for action in ("WARN", "REFUSE")}
+             for action in ("WARN", "FORWARD", "REFUSE")}
     for names, says in ((dead, "These are read and have no effect:"),
                         (later["WARN"], "These are not built yet; they are named in a warning and have no effect:"),
+                        (later["FORWARD"], "So are these, but where ExitOnForwardFailure is on the program ends:"),
                         (later["REFUSE"], "These limit access or trust and are not built yet; with one of them "
                                           "the program ends:")):
         lines += [".Pp", says, *filled(names)] if names else []

@@ -194,6 +194,32 @@ static err_t expand_hostname(struct client_config *c, const struct client_situat
 	return e;
 }
 
+/* Forwards are not built: said now that it is known whether the run may go on without them. */
+static err_t judge_forwards(
+	const struct client_config *c, const struct cfg_env *env, struct buf *why)
+{
+	const struct cfg_list *asked = &c->own->forwards;
+	if (c->clear_all_forwardings)
+		return OK;
+	for (size_t i = 0; i < asked->n; i++) {
+		struct buf text;
+		if (c->exit_on_forward_failure) {
+			buf_printf(why,
+				"%s is not supported yet, and ExitOnForwardFailure is on: take one "
+				"of the two out\n",
+				asked->v[i]);
+			continue;
+		}
+		buf_init(&text, 65536);
+		buf_printf(&text, "%s is not supported yet and has no effect", asked->v[i]);
+		buf_put_u8(&text, 0);
+		if (env->warn != NULL && buf_err(&text) == OK)
+			env->warn(env->arg, (const char *)text.p);
+		buf_done(&text);
+	}
+	return asked->n > 0 && c->exit_on_forward_failure ? E_CONFIG : OK;
+}
+
 static void note_explicit(struct client_config *c)
 {
 	c->ciphers_set = cfg_is_set(c->own, "Ciphers");
@@ -227,6 +253,8 @@ err_t client_config_eval(struct client_config *out, const struct cfg_lines *l,
 		e = expand_hostname(&c, s, env, why);
 	if (e == OK)
 		e = own_defaults(&c, s);
+	if (e == OK)
+		e = judge_forwards(&c, env, why);
 	if (e != OK) {
 		client_config_done(&c);
 		return e;

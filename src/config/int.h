@@ -71,7 +71,7 @@ extern const struct cfg_name names_family[], names_fphash[], names_loglevel[], n
 /* ---- tables ---- */
 enum { G_ALWAYS = 1, G_SET = 2, G_OWN = 4, APPEND = 8, LAST = 16, M = 32 };
 enum cfg_dead_how { SILENT, ONLY_2, DEPRECATED, UNSUPPORTED };
-enum cfg_later_how { WARN, REFUSE };
+enum cfg_later_how { WARN, REFUSE, FORWARD };
 
 struct cfg_opt {
 	const char *keyword;
@@ -107,7 +107,8 @@ struct cfg_own {
 	const struct cfg_table *table;
 	bool *is_set;
 	struct cfg_origin *origin;
-	bool *was_set_before; /* by an earlier pass: APPEND does not add to it */
+	bool *was_set_before;     /* by an earlier pass: APPEND does not add to it */
+	struct cfg_list forwards; /* "FILE line N: Keyword" of each that is asked for */
 };
 
 enum cfg_pass { CFG_PASS_ALL, CFG_PASS_MATCHED, CFG_PASS_GLOBAL };

@@ -61,6 +61,7 @@ void cfg_own_done(struct cfg_own *own, void *fields)
 	free(own->is_set);
 	free(own->was_set_before);
 	free(own->origin);
+	cfg_list_done(&own->forwards);
 	free(own);
 }
 
@@ -133,6 +134,24 @@ static bool is_harmless(const char *rest)
 	return false;
 }
 
+/* What is said about it depends on lines still to come.  A second pass meets the same lines. */
+static err_t note_forward(struct cfg_walk *w, const char *keyword, const struct cfg_line *line)
+{
+	struct cfg_list *seen = &w->own->forwards;
+	struct buf text;
+	buf_init(&text, 65536);
+	buf_printf(&text, "%s line %u: %s", file_of(w, line), line->no, keyword);
+	buf_put_u8(&text, 0);
+	err_t e = buf_err(&text);
+	bool is_new = true;
+	for (size_t i = 0; e == OK && i < seen->n; i++)
+		is_new = is_new && strcmp(seen->v[i], (const char *)text.p) != 0;
+	if (e == OK && is_new)
+		e = cfg_list_add(seen, (const char *)text.p);
+	buf_done(&text);
+	return e;
+}
+
 static err_t later_line(
 	struct cfg_walk *w, const struct cfg_dead *d, const struct cfg_line *line, bool active)
 {
@@ -145,9 +164,29 @@ static err_t later_line(
 			d->keyword);
 		return E_CONFIG;
 	}
+	if (d->how == FORWARD)
+		return active ? note_forward(w, d->keyword, line) : OK;
 	if (active)
 		tell(w, w->env->warn, line, "%s is not supported yet and has no effect");
 	return OK;
+}
+
+/* IgnoreUnknown is there for lines after its own. */
+static bool is_ignored(const struct cfg_walk *w, const char *keyword_lower)
+{
+	const struct cfg_opt *opt = find_opt(w->table, "IgnoreUnknown");
+	if (opt == NULL)
+		return false;
+	const char *const *patterns = cfg_field_const(opt, w->out);
+	if (*patterns == NULL)
+		return false;
+	char *lower = strdup(*patterns);
+	if (lower == NULL)
+		return false;
+	ascii_lower(lower);
+	bool yes = glob_match_list(cslice_str(lower), cslice_str(keyword_lower)) == PATTERN_MATCH;
+	free(lower);
+	return yes;
 }
 
 static err_t unknown_keyword(struct cfg_walk *w, const struct cfg_line *line)
@@ -163,6 +202,11 @@ static err_t unknown_keyword(struct cfg_walk *w, const struct cfg_line *line)
 	buf_put_u8(&lower, 0);
 	if (buf_err(&lower) == OK && !w->table->is_server)
 		ascii_lower((char *)lower.p);
+	if (buf_err(&lower) == OK && is_ignored(w, (const char *)lower.p)) {
+		buf_done(&lower);
+		tell(w, w->env->debug, line, "Ignored unknown option \"%s\"");
+		return OK;
+	}
 	if (!w->is_quiet && buf_err(&lower) == OK) {
 		buf_printf(w->why, "%s: line %u: Bad configuration option: ", file_of(w, line),
 			line->no);

@@ -222,6 +222,13 @@ static const struct {
 	{"RevokedHostKeys /x", "limits access and is not supported yet"},
 	{"RekeyLimit 1", "RekeyLimit too small"},
 	{"HostName %z", "unknown key %z"},
+	{"Foo yes\nIgnoreUnknown foo", "Bad configuration option: foo"},
+	{"IgnoreUnknown Foo*,!FooBar\nFooBar yes", "Bad configuration option: foobar"},
+	{"Host b\nIgnoreUnknown foo\nHost *\nFoo 1", "Bad configuration option: foo"},
+	{"LocalForward 1 a:2\nHost a\nExitOnForwardFailure yes",
+		"LocalForward is not supported yet, and ExitOnForwardFailure is on"},
+	{"ExitOnForwardFailure yes\nDynamicForward 1", "line 2: DynamicForward"},
+	{"ExitOnForwardFailure yes\nMatch final\nRemoteForward 1 a:2", "line 3: RemoteForward"},
 };
 
 static void client_refusals(void **state)
@@ -253,6 +260,33 @@ static void warns_once_for_what_is_not_built(void **state)
 	buf_put_u8(&world.warned, 0);
 	assert_non_null(strstr((char *)world.warned.p, "LocalForward is not supported yet"));
 	assert_null(strstr((char *)world.warned.p, "ForwardAgent"));
+}
+
+static void passes_over_what_ignore_unknown_names(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {"IgnoreUnknown FooBar\nFooBar yes\nPort 7",
+		"IgnoreUnknown other,Foo?ar\nfoobar \"yes\nPort 7",
+		"Host b\nIgnoreUnknown x\nHost *\nIgnoreUnknown foo*\nFOOBAR 1\nPort 7"};
+	for (size_t i = 0; i < ARRAY_N(texts); i++) {
+		struct client_config c;
+		assert_int_equal(client_at(&c, texts[i], "a"), OK);
+		assert_int_equal(c.port, 7);
+		client_config_done(&c);
+	}
+}
+
+static void forwards_are_fine_where_they_are_not_asked_for(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {"ExitOnForwardFailure yes\nHost b\nLocalForward 1 a:2",
+		"LocalForward 1 a:2\nExitOnForwardFailure yes\nClearAllForwardings yes",
+		"ExitOnForwardFailure no\nLocalForward 1 a:2\nExitOnForwardFailure yes"};
+	for (size_t i = 0; i < ARRAY_N(texts); i++) {
+		struct client_config c;
+		assert_int_equal(client_at(&c, texts[i], "a"), OK);
+		client_config_done(&c);
+	}
 }
 
 static void lists_keep_names_of_other_builds_out(void **state)
@@ -396,6 +430,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(client_refusals, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			warns_once_for_what_is_not_built, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			passes_over_what_ignore_unknown_names, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			forwards_are_fine_where_they_are_not_asked_for, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			lists_keep_names_of_other_builds_out, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
