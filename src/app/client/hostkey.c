@@ -173,18 +173,40 @@ static void say_changed(const struct lookup *l, const char *fingerprint)
 		l->file != NULL ? l->file : "?", known_shown(l));
 }
 
+static void say_revoked(const struct lookup *l, const char *fingerprint)
+{
+	box("WARNING: REVOKED HOST KEY DETECTED!");
+	ssh_say(LOG_L_ERROR, "The %s host key for %s is marked as revoked.", shown_type(l),
+		known_shown(l));
+	ssh_say(LOG_L_ERROR, "%s is its fingerprint; the line is %s:%u.", fingerprint,
+		l->file != NULL ? l->file : "?", l->found.line);
+	ssh_say(LOG_L_ERROR,
+		"Who holds this key may pose as the host: let its administrator give it a new one, "
+		"or take the line out if it is wrong.");
+}
+
 /* ---- learning -----------------------------------------------------------------------------------
  */
-static void make_parent(const char *path)
+/* The user's own ~/.ssh is made for a file in it; no other directory is ours to make. */
+static void make_own_dir(const struct ssh *s, const char *path)
 {
-	char *dir = strdup(path);
-	char *slash = dir != NULL ? strrchr(dir, '/') : NULL;
-	if (slash != NULL && slash != dir) {
-		*slash = '\0';
-		if (os_dir_make(dir, 0700) != OK)
-			log_debug1("Could not create directory '%s'", dir);
+	struct buf dir;
+	buf_init(&dir, 65536);
+	buf_printf(&dir, "%s/.ssh/", s->me.home);
+	size_t n = dir.n;
+	buf_put_u8(&dir, 0);
+	if (buf_err(&dir) == OK && strncmp(path, (const char *)dir.p, n) == 0) {
+		dir.p[n - 1] = '\0';
+		if (os_dir_make((const char *)dir.p, 0700) != OK)
+			log_debug1("Could not create directory '%s'", (const char *)dir.p);
 	}
-	free(dir);
+	buf_done(&dir);
+}
+
+static void say_not_learned(const char *path, err_t e, int why)
+{
+	ssh_say(LOG_L_INFO, "Failed to add the host to the list of known hosts (%s).", path);
+	ssh_say(LOG_L_INFO, "%s: %s", path, why != 0 ? strerror(why) : err_text(e));
 }
 
 static void learn(struct lookup *l)
@@ -200,7 +222,7 @@ static void learn(struct lookup *l)
 	struct rng *salt = s->cfg.hash_known_hosts ? os_rng() : NULL;
 	err_t e = kh_line(s->known_name, s->known_port, l->key, salt, &line);
 	if (e == OK) {
-		make_parent(path);
+		make_own_dir(s, path);
 		e = os_file_append(path, buf_bytes(&line), 0600, &why);
 	}
 	if (e == OK)
@@ -208,8 +230,7 @@ static void learn(struct lookup *l)
 			"Warning: Permanently added '%s' (%s) to the list of known hosts.",
 			known_shown(l), shown_type(l));
 	else
-		ssh_say(LOG_L_INFO, "Failed to add the host to the list of known hosts (%s): %s",
-			path, why != 0 ? strerror(why) : err_text(e));
+		say_not_learned(path, e, why);
 	buf_done(&line);
 	free(path);
 }
@@ -262,6 +283,27 @@ static err_t ask_new(struct lookup *l, const char *fingerprint)
 	return e == OK && is_yes ? OK : E_HOSTKEY;
 }
 
+/* How the key gets known when nobody may be asked. */
+static void say_how_to_know(const struct lookup *l, const char *fingerprint)
+{
+	const struct ssh *s = l->s;
+	struct buf files;
+	buf_init(&files, 65536);
+	for (size_t i = 0; i < s->known_n; i++)
+		buf_printf(&files, "%s%s", i > 0 ? ", " : "", s->known[i].path);
+	if (l->found.verdict == KH_OTHER)
+		ssh_say(LOG_L_ERROR, "The host is known by a key of another type only (%s:%u).",
+			l->file != NULL ? l->file : "?", l->found.line);
+	else if (buf_err(&files) == OK && files.n > 0)
+		ssh_say(LOG_L_ERROR, "No line for %s in %.*s.", known_shown(l), (int)files.n,
+			(const char *)files.p);
+	ssh_say(LOG_L_ERROR,
+		"If the host's key is %s, connect once with StrictHostKeyChecking=accept-new to "
+		"learn it.",
+		fingerprint);
+	buf_done(&files);
+}
+
 static err_t on_new(struct lookup *l, const char *fingerprint)
 {
 	int strict = l->s->cfg.strict_host_key;
@@ -269,6 +311,14 @@ static err_t on_new(struct lookup *l, const char *fingerprint)
 		ssh_say(LOG_L_ERROR,
 			"No %s host key is known for %s and you have requested strict checking.",
 			shown_type(l), known_shown(l));
+		say_how_to_know(l, fingerprint);
+		return E_HOSTKEY;
+	}
+	if (strict == CFG_STRICT_ASK && l->s->cfg.batch_mode) {
+		ssh_say(LOG_L_ERROR,
+			"No %s host key is known for %s, and BatchMode is on: nobody can be asked.",
+			shown_type(l), known_shown(l));
+		say_how_to_know(l, fingerprint);
 		return E_HOSTKEY;
 	}
 	if (strict == CFG_STRICT_ASK)
@@ -335,9 +385,7 @@ static err_t judge(struct lookup *l)
 		e = on_changed(l, text);
 		break;
 	case KH_REVOKED:
-		box("WARNING: REVOKED HOST KEY DETECTED!");
-		ssh_say(LOG_L_ERROR, "The %s host key for %s is marked as revoked.", shown_type(l),
-			known_shown(l));
+		say_revoked(l, text);
 		e = E_HOSTKEY;
 		break;
 	default:
