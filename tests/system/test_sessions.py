@@ -505,6 +505,61 @@ def test_words_about_a_host_name_its_port(world, ours, theirs, server, tmp_path,
         say(f"@revoked * {' '.join(server.host_publics[0].split()[:2])}\n")
 
 
+@pytest.mark.parametrize("whose", ("ours", "theirs"))
+def test_only_the_own_directory_is_made_for_known_hosts(world, ours, theirs, server, tmp_path, whose):
+    path = tmp_path / "not there" / "known"
+    client = Ssh(world, ours if whose == "ours" else theirs)
+    command, log, _ = client.command(
+        server, [f'UserKnownHostsFile="{path}"', "StrictHostKeyChecking=accept-new"], hosts=False)
+    code, out, err = feed([*command, "echo in"], None, 20)
+    assert (code, out) == (0, b"in\n") and not path.parent.exists()
+    assert f"Failed to add the host to the list of known hosts ({path})." in err + log.read_text()
+
+
+def test_an_untold_host_key_is_refused_with_cause_and_cure(world, ours, server, tmp_path):
+    file = tmp_path / "known"
+    place = f"[{server.host}]:{server.port}"
+
+    def say(known, *options):
+        file.write_text(known)
+        command, log, _ = Ssh(world, ours).command(server, [f"UserKnownHostsFile={file}", *options], hosts=False)
+        code, out, err = feed([*command, "echo in"], None, 20)
+        assert (code, out) == (255, b"")
+        return err + log.read_text().replace("\r", "")
+    for option in ("StrictHostKeyChecking=ask", "StrictHostKeyChecking=yes"):
+        text = say("", option)
+        assert f"No line for {place} in {file}." in text and "StrictHostKeyChecking=accept-new to learn it." in text
+        assert "Host key verification failed." in text
+        assert ("BatchMode is on: nobody can be asked." in text) == option.endswith("ask")
+    text = say(f"# first\n@revoked * {' '.join(server.host_publics[0].split()[:2])}\n")
+    assert f"the line is {file}:2." in text and "Host key verification failed." in text
+
+
+def test_unknown_keywords_may_be_ignored(ours, tmp_path):
+    file = tmp_path / "config"
+
+    def dump(text, *options):
+        file.write_text(text)
+        return subprocess.run([ours.ssh, "-F", file, *options, "-G", "h"], capture_output=True, text=True, timeout=20)
+    for done in (dump("IgnoreUnknown FooBar\nFooBar yes\n"), dump("FooBar yes\n", "-o", "IgnoreUnknown=foo*"),
+                 dump("", "-o", "IgnoreUnknown=foo*", "-o", "FooBar=yes")):
+        assert done.returncode == 0 and done.stderr == "" and "ignoreunknown foo" in done.stdout.lower(), done
+    for done in (dump("FooBar yes\nIgnoreUnknown FooBar\n"), dump("", "-o", "FooBar=yes", "-o", "IgnoreUnknown=foo*")):
+        assert done.returncode == 255 and "Bad configuration option: foobar" in done.stderr, done
+
+
+def test_a_forward_that_must_work_ends_the_run(world, ours, server):
+    def run(*options):
+        command, log, _ = Ssh(world, ours).command(server, options)
+        code, out, err = feed([*command, "echo in"], None, 20)
+        return code, out, err + log.read_text()
+    for forward in ("LocalForward=1234 localhost:22", "RemoteForward=1234 localhost:22", "DynamicForward=1234"):
+        code, out, text = run("ExitOnForwardFailure=yes", forward)
+        assert (code, out) == (255, b"") and "is not supported yet, and ExitOnForwardFailure is on" in text
+        code, out, text = run(forward)
+        assert (code, out) == (0, b"in\n") and "is not supported yet and has no effect" in text
+
+
 def test_numbers_that_a_client_refuses(ours):
     for option in ("ConnectionAttempts=0", "ConnectionAttempts=-1", "ConnectionAttempts=x"):
         done = subprocess.run([ours.ssh, "-F", "none", "-o", option, "-G", "h"], capture_output=True, text=True, timeout=20)
@@ -522,26 +577,82 @@ def test_hashed_known_hosts(world, ours, server):
     assert feed([*command, "echo in"], None, 20)[:2] == (0, b"in\n")
 
 
-def test_key_from_a_running_agent(world, ours):
-    """The private key is only in the agent; the file named with -i is its public half."""
+@pytest.fixture
+def agent(world, ours):
+    """(environment, a key file whose private half only the agent has)"""
     folder = ground.scratch("agent")
     key = folder / "key"
     subprocess.run([ours.keygen, "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True, timeout=20)
     env = {"SSH_AUTH_SOCK": str(folder / "sock")}
-    agent = subprocess.Popen(["ssh-agent", "-D", "-a", env["SSH_AUTH_SOCK"]], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(["ssh-agent", "-D", "-a", env["SSH_AUTH_SOCK"]], stdout=subprocess.DEVNULL)
     try:
         assert ground.wait_until((folder / "sock").exists, 5)
         subprocess.run(["ssh-add", "-q", str(key)], check=True, env={**os.environ, **env}, timeout=20)
         key.unlink()
-        with with_keys(world, ours, (folder / "key.pub").read_text().strip()) as server:
-            command, _, _ = Ssh(world, ours).command(server)
-            at = command.index("-i")
-            command[at + 1] = str(folder / "key.pub")
-            assert feed([*command, "echo in"], None, 20, env)[:2] == (0, b"in\n")
-            assert feed([*command, "echo in"], None, 20)[0] == 255
+        yield env, folder / "key.pub"
     finally:
-        agent.terminate()
-        agent.wait()
+        process.terminate()
+        process.wait()
+
+
+def test_key_from_a_running_agent(world, ours, agent):
+    """The private key is only in the agent; the file named with -i is its public half."""
+    env, public = agent
+    with with_keys(world, ours, public.read_text().strip()) as server:
+        command, _, _ = Ssh(world, ours).command(server)
+        command[command.index("-i") + 1] = str(public)
+        assert feed([*command, "echo in"], None, 20, env)[:2] == (0, b"in\n")
+        assert feed([*command, "echo in"], None, 20)[0] == 255
+
+
+def test_a_refused_login_names_its_cause(world, ours, server, agent, tmp_path):
+    locked = tmp_path / "locked"
+    subprocess.run([ours.keygen, "-q", "-t", "ed25519", "-N", "word", "-f", str(locked)], check=True, timeout=20)
+    env, public = agent
+    on_server = "Check on the server"
+
+    def say(to, *options, key=None, env=None):
+        command, log, _ = Ssh(world, ours).command(to, options)
+        if key:
+            command[command.index("-i") + 1] = str(key)
+        code, out, err = feed([*command, "echo in"], None, 20, env)
+        text = err + log.read_text().replace("\r", "")
+        assert (code, out) == (255, b"") and "Permission denied (" in text, text
+        return text
+    text = say(server, "PubkeyAuthentication=no")
+    assert "No key was offered: PubkeyAuthentication is off." in text and "configured files" not in text
+    text = say(server, "PreferredAuthentications=password")
+    assert 'PreferredAuthentications is "password", without publickey.' in text and on_server not in text
+    assert "Keys for" not in text
+    text = say(server, key=public)
+    assert f"{public} is a public key, and its private key is in no agent" in text
+    assert "there is no agent (SSH_AUTH_SOCK is not set)" in text and on_server not in text
+    text = say(server, "IdentityAgent=none", key=public, env=env)
+    assert f"{public} is a public key, and its" in text and "IdentityAgent none leaves the agent out" in text
+    text = say(server, "IdentityFile=none", key=tmp_path / "absent", env=env)
+    assert "IdentitiesOnly is on, and none of the agent's 1 keys" in text
+    assert "the agent cannot be reached" in say(server, key=tmp_path / "absent", env={"SSH_AUTH_SOCK": "/nowhere"})
+    text = say(server, key=public, env=env)
+    assert on_server in text and "the server does not take it for this user" in text
+    with with_keys(world, ours, (tmp_path / "locked.pub").read_text().strip()) as other:
+        text = say(other, key=locked)
+        assert "it needs a passphrase, and BatchMode is on" in text and on_server not in text
+        assert "The server refused none of these keys: the cause is on this side." in text
+
+
+def test_who_leaves_post_quantum_exchanges_out_is_named(world, ours, server):
+    def say(to, kex):
+        return Ssh(world, ours).run(to, "true", options=[f"KexAlgorithms={kex}"], auth="key")
+    old, new = "curve25519-sha256", "sntrup761x25519-sha512"
+    newer = "A newer server would offer a better one"
+    with Sshd(world, ours, [f"KexAlgorithms {old}"]).start() as old_server:
+        for to, kex, words in ((server, old, "KexAlgorithms of this side leaves it out"),
+                               (server, f"{old},{new}", "leaves it out or puts it last"),
+                               (old_server, old, "KexAlgorithms of this side has none"),
+                               (old_server, f"{new},{old}", newer)):
+            result = say(to, kex)
+            text = result.err + result.log
+            assert result.status == 0 and words in text and (newer in text) == (words == newer), text
 
 
 def test_config_file(world, ours, server):

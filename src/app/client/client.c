@@ -55,6 +55,28 @@ static void warn_old(const struct alg_choice *c)
 	buf_done(&names);
 }
 
+static bool has_pq(struct cslice list)
+{
+	struct cslice name;
+	while (list_next(&list, &name)) {
+		const struct alg_kex *k = alg_kex_find(name);
+		if (k != NULL && (k->flags & AF_PQ) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* Which side keeps it from being one. */
+static const char *why_no_pq(const struct ssh *s)
+{
+	if (has_pq(tp_peer_offer(s->tp, ALG_KEX)))
+		return "The server offers one; KexAlgorithms of this side leaves it out or puts it "
+		       "last";
+	if (!has_pq(cslice_str(s->cfg.kex_algorithms)))
+		return "KexAlgorithms of this side has none, and neither does the server";
+	return "A newer server would offer a better one";
+}
+
 static void warn_weak(const struct ssh *s)
 {
 	const struct alg_choice *c = tp_choice(s->tp);
@@ -68,8 +90,7 @@ static void warn_weak(const struct ssh *s)
 		"** WARNING: connection is not using a post-quantum key exchange algorithm.");
 	ssh_say(LOG_L_INFO,
 		"** Who records it now may read it once large quantum computers exist.");
-	ssh_say(LOG_L_INFO,
-		"** A newer server would offer a better one (WarnWeakCrypto no silences this).");
+	ssh_say(LOG_L_INFO, "** %s (WarnWeakCrypto no silences this).", why_no_pq(s));
 }
 
 static err_t on_message(struct ssh *s, struct tp_event *e)

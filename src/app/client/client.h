@@ -56,6 +56,13 @@ struct identity {
 };
 #define IDENTITIES_MAX 256
 
+/* What the search for keys met, for the message when none was taken. */
+struct keys_found {
+	enum { AGENT_OFF, AGENT_UNSET, AGENT_FAILED, AGENT_ASKED } agent;
+	uint32_t agent_n;  /* keys in it */
+	char *public_only; /* the first file without its private half */
+};
+
 /* What was asked for in secret once is not asked for again: for programs that log in several times.
  * An answer that the same login wants a second time was wrong and is asked for anew. */
 #define MEMORY_MAX 16
@@ -113,6 +120,7 @@ struct ssh {
 	struct identity ids[IDENTITIES_MAX];
 	struct au_identity au_ids[IDENTITIES_MAX];
 	size_t ids_n;
+	struct keys_found found;
 	struct buf methods;
 	struct au_client_env au_env;
 	struct au_client *au;
@@ -195,6 +203,8 @@ MUST err_t ask_passphrase(void *arg, const char *path, uint32_t try, struct buf 
 MUST err_t login_start(struct ssh *s);
 MUST err_t login_message(struct ssh *s, uint8_t msg, struct cslice body);
 MUST err_t login_poll(struct ssh *s);
+
+/* refused.c: the cause, for the person. */
 void login_say_refused(struct ssh *s, struct cslice methods);
 
 /* client.c: the run. */

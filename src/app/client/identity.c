@@ -171,12 +171,18 @@ static char *agent_path(struct ssh *s)
 
 static void add_agent(struct collect *c)
 {
+	struct keys_found *found = &c->s->found;
 	char *path = agent_path(c->s);
+	found->agent = value_is_none(c->s->cfg.identity_agent) && c->s->cfg.identity_agent != NULL
+			       ? AGENT_OFF
+			       : AGENT_UNSET;
 	if (path == NULL)
 		return;
 	err_t e = agent_connect(&c->s->agent, path);
 	if (e == OK)
 		e = agent_list(&c->s->agent, on_agent_key, c);
+	found->agent = e == OK ? AGENT_ASKED : AGENT_FAILED;
+	found->agent_n = (uint32_t)c->agent_n;
 	if (e != OK)
 		log_debug1("the agent at %s gives no keys: %s", path, err_text(e));
 	free(path);
@@ -235,6 +241,8 @@ void identities_load(struct ssh *s)
 	for (size_t i = 0; i < c->files_n; i++) {
 		if (c->files[i].pub != NULL && has_private_file(&c->files[i]))
 			keep(s, &c->files[i]);
+		else if (c->files[i].pub != NULL && s->found.public_only == NULL)
+			s->found.public_only = strdup(c->files[i].name);
 		identity_done(&c->files[i]);
 	}
 	free(c);
@@ -251,6 +259,8 @@ void identities_done(struct ssh *s)
 	for (size_t i = 0; i < s->ids_n; i++)
 		identity_done(&s->ids[i]);
 	s->ids_n = 0;
+	free(s->found.public_only);
+	s->found = (struct keys_found){.public_only = NULL};
 	agent_close(&s->agent);
 }
 
