@@ -269,6 +269,49 @@ def test_refusals_have_their_words_and_states(tmp_path, args, status, words):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("letter", "DhIKkLMnOQsUuVwYz")
+@pytest.mark.parametrize("arguments", [(), ("x", "y")], ids=["bare", "more"])
+def test_what_is_not_built_is_one_sentence(tmp_path, letter, arguments):
+    done = run(OURS, f"-{letter}", *arguments, cwd=tmp_path)
+    assert done.returncode == 1 and done.stdout == ""
+    assert re.fullmatch(rf"ssh-keygen: -{letter} is not built yet \([^()]+\)\n", done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("args", [("-J",), ("-f",), ("-l", "-f")])
+def test_the_error_stands_behind_the_usage(args):
+    assert re.search(r"(unknown option -- J|option requires an argument -- f)\n$", run(OURS, *args).stderr)
+
+
+@pytest.mark.parametrize("args,words", [
+    (("-t", "rsa", "-N", "", "-f", "k"), "leave out -m"), (("-p", "-N", "", "-f", "k"), "leave out -m"),
+    (("-e", "-f", "k.pub"), "take -m RFC4716"), (("-i", "-f", "k.pub"), "take -m RFC4716")])
+@pytest.mark.parametrize("form", ["PEM", "pkcs8"])
+def test_pem_is_refused_with_the_alternative(tmp_path, args, words, form):
+    done = run(OURS, *args, "-m", form, cwd=tmp_path)
+    assert done.returncode == 1 and f"-m {form} is not built yet" in done.stderr and words in done.stderr
+    assert len(done.stderr.splitlines()) == 1 and list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_rfc4716_file_is_told(tmp_path):
+    make(OURS, tmp_path / "k", "ecdsa", 521)
+    (tmp_path / "empty").touch()
+    for name, words in (("k.pub", "it is an OpenSSH public key already"), ("k", "no line is"), ("empty", "no line is")):
+        done = run(OURS, "-i", "-f", name, cwd=tmp_path)
+        assert done.returncode == 255 and f"{name}: not in the form of RFC 4716: {words}" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_certificate_is_called_one(tmp_path, foreign):
+    for name in ("ca", "k"):
+        make(foreign, tmp_path / name, "ed25519")
+    good(foreign, "-q", "-s", tmp_path / "ca", "-I", "me", "-n", "user", tmp_path / "k.pub")
+    done = run(OURS, "-l", "-f", tmp_path / "k-cert.pub")
+    assert done.returncode == 255 and done.stderr.endswith("is a certificate: certificates are not built yet\n")
+    mixed = tmp_path / "mixed"
+    mixed.write_text((tmp_path / "k-cert.pub").read_text() + (tmp_path / "k.pub").read_text())
+    assert good(OURS, "-l", "-f", mixed) == good(OURS, "-l", "-f", tmp_path / "k.pub")
+
+
 def test_fingerprints_of_files_with_many_keys(tmp_path, foreign):
     a = make(foreign, tmp_path / "a", "ed25519", None, "", "one").with_suffix(".pub").read_text()
     b = make(foreign, tmp_path / "b", "ecdsa", 384, "", "two words").with_suffix(".pub").read_text()

@@ -94,6 +94,21 @@ static err_t get_rfc4716(struct cslice text, struct buf *base64)
 	return E_KEY_NO_END;
 }
 
+/* What a file without a beginning is instead. */
+static int say_no_rfc4716(const char *path, struct cslice text)
+{
+	struct key *k = NULL;
+	const uint8_t *lf = text.n > 0 ? memchr(text.p, '\n', text.n) : NULL;
+	struct cslice line = {text.p, lf != NULL ? (size_t)(lf - text.p) : text.n};
+	bool is_line = key_parse_public_line(&k, line, NULL) == OK;
+	key_free(k);
+	if (is_line)
+		return kg_say(KG_FATAL,
+			"%s: not in the form of RFC 4716: it is an OpenSSH public key already",
+			path);
+	return kg_say(KG_FATAL, "%s: not in the form of RFC 4716: no line is \"" BEGIN "\"", path);
+}
+
 int kg_import(struct kg_options *o)
 {
 	struct key *k = NULL;
@@ -109,6 +124,10 @@ int kg_import(struct kg_options *o)
 	int state = KG_OK;
 	if (e != OK)
 		state = kg_say(KG_FATAL, "%s: %s", path, keyfile_reason(e));
+	else if (text.n == 0 || memmem(text.p, text.n, BEGIN, strlen(BEGIN)) == NULL) {
+		state = say_no_rfc4716(path, buf_bytes(&text));
+		e = E_KEY_FORMAT;
+	}
 	if (e == OK)
 		e = get_rfc4716(buf_bytes(&text), &base64);
 	if (e == OK)

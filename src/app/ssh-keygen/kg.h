@@ -17,7 +17,9 @@ struct kg_options {
 #define FLAG_set                                  bool
 #define FLAG_text                                 const char *
 #define FLAG(letter, kind, field, argument, text) FLAG_##kind field;
+#define LATER(letter, argument, what)
 #include "app/ssh-keygen/flags.def"
+#undef LATER
 #undef FLAG
 #undef FLAG_text
 #undef FLAG_set

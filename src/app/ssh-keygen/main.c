@@ -13,12 +13,15 @@ static const struct flag {
 	bool has_argument;
 	size_t at;
 	const char *argument, *text;
+	const char *later; /* what it stands for, where it is not built */
 } flags[] = {
 #define FLAG_set  false
 #define FLAG_text true
 #define FLAG(letter, kind, field, argument, text)                                                  \
-	{letter, FLAG_##kind, offsetof(struct kg_options, field), argument, text},
+	{letter, FLAG_##kind, offsetof(struct kg_options, field), argument, text, NULL},
+#define LATER(letter, argument, what) {letter, (argument) != NULL, 0, argument, NULL, what},
 #include "app/ssh-keygen/flags.def"
+#undef LATER
 #undef FLAG
 #undef FLAG_text
 #undef FLAG_set
@@ -45,8 +48,9 @@ static int usage(void)
 {
 	(void)fputs(synopsis, stderr);
 	for (size_t i = 0; i < ARRAY_N(flags); i++)
-		(void)fprintf(stderr, "  -%c %-11s %s\n", flags[i].letter,
-			flags[i].argument != NULL ? flags[i].argument : "", flags[i].text);
+		if (flags[i].later == NULL)
+			(void)fprintf(stderr, "  -%c %-11s %s\n", flags[i].letter,
+				flags[i].argument != NULL ? flags[i].argument : "", flags[i].text);
 	return KG_USAGE;
 }
 
@@ -72,12 +76,17 @@ static int parse(struct kg_options *o, int argc, char **argv)
 	opterr = 0;
 	for (int c = getopt(argc, argv, letters); c != -1; c = getopt(argc, argv, letters)) {
 		const struct flag *f = flag_find(c);
-		if (f == NULL) {
-			(void)kg_say(0,
+		if (f == NULL && c == ':')
+			f = flag_find(optopt); /* its argument is missing */
+		if (f != NULL && f->later != NULL)
+			return kg_say(KG_USAGE, "ssh-keygen: -%c is not built yet (%s)", f->letter,
+				f->later);
+		if (f == NULL || c == ':') {
+			(void)usage(); /* the sentence last, where it is seen */
+			return kg_say(KG_USAGE,
 				c == ':' ? "option requires an argument -- %c"
 					 : "unknown option -- %c",
 				optopt);
-			return usage();
 		}
 		if (f->has_argument)
 			*(const char **)(void *)((char *)o + f->at) = optarg;
@@ -89,6 +98,25 @@ static int parse(struct kg_options *o, int argc, char **argv)
 		return usage();
 	}
 	return KG_OK;
+}
+
+/* -m: RFC4716, for -e and -i. */
+static int check_format(const struct kg_options *o)
+{
+	struct cslice format = cslice_str(o->format);
+	if (ascii_eq_nocase(format, "RFC4716") || ascii_eq_nocase(format, "ssh2"))
+		return KG_OK;
+	if (!ascii_eq_nocase(format, "PEM") && !ascii_eq_nocase(format, "PKCS8"))
+		return kg_say(KG_FATAL, "Unsupported conversion format \"%s\"", o->format);
+	if (o->export_key || o->import_key || o->import_alias)
+		return kg_say(KG_USAGE,
+			"ssh-keygen: -m %s is not built yet: take -m RFC4716, which -%c has "
+			"without -m too",
+			o->format, o->export_key ? 'e' : 'i');
+	return kg_say(KG_USAGE,
+		"ssh-keygen: -m %s is not built yet: leave out -m, and the key is written in "
+		"OpenSSH's format; keys that openssl genpkey makes are read",
+		o->format);
 }
 
 static int check_values(struct kg_options *o)
@@ -115,10 +143,7 @@ static int check_values(struct kg_options *o)
 	if (o->cipher != NULL && !key_write_cipher_known(o->cipher))
 		return kg_say(KG_FATAL, "Invalid OpenSSH-format cipher '%s'", o->cipher);
 	o->write.cipher = o->cipher;
-	if (o->format != NULL && !ascii_eq_nocase(cslice_str(o->format), "RFC4716") &&
-		!ascii_eq_nocase(cslice_str(o->format), "ssh2"))
-		return kg_say(KG_FATAL, "Unsupported conversion format \"%s\"", o->format);
-	return KG_OK;
+	return o->format != NULL ? check_format(o) : KG_OK;
 }
 
 /* At most one of the modes; the order is OpenSSH's. */

@@ -69,9 +69,12 @@ static bool line_key(struct cslice line, struct key **k, struct buf *comment)
 	return false;
 }
 
+#define CERTIFICATE "-cert-v01@openssh.com "
+
 static int show_text(const struct kg_options *o, struct cslice text, const char *name)
 {
-	bool any = false;
+	bool any = false, is_cert = text.n > 0 && memmem(text.p, text.n, CERTIFICATE,
+							  strlen(CERTIFICATE)) != NULL;
 	while (text.n > 0) {
 		struct key *k = NULL;
 		struct buf comment;
@@ -95,7 +98,11 @@ static int show_text(const struct kg_options *o, struct cslice text, const char 
 		key_free(k);
 		buf_done(&comment);
 	}
-	return any ? KG_OK : kg_say(KG_FATAL, "%s is not a public key file.", name);
+	if (any)
+		return KG_OK;
+	return is_cert ? kg_say(KG_FATAL, "%s is a certificate: certificates are not built yet",
+				 name)
+		       : kg_say(KG_FATAL, "%s is not a public key file.", name);
 }
 
 static int show_private(const struct kg_options *o, const char *path)
