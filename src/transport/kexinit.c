@@ -228,12 +228,33 @@ static err_t take_pseudo(
 	return tp->is_strict && tp->in_way.seq != 1 ? E_UNEXPECTED : OK;
 }
 
+/* Both proposals, list by list, in the words that scripts look for. */
+static void tell_proposal(const char *whose, const struct ssh_kexinit *m)
+{
+	const struct {
+		const char *title;
+		struct cslice names;
+	} lists[] = {{"KEX algorithms", m->kex}, {"host key algorithms", m->hostkey},
+		{"ciphers ctos", m->cipher_c2s}, {"ciphers stoc", m->cipher_s2c},
+		{"MACs ctos", m->mac_c2s}, {"MACs stoc", m->mac_s2c},
+		{"compression ctos", m->comp_c2s}, {"compression stoc", m->comp_s2c},
+		{"languages ctos", m->lang_c2s}, {"languages stoc", m->lang_s2c}};
+	log_debug2("%s KEXINIT proposal", whose);
+	for (size_t i = 0; i < ARRAY_N(lists); i++)
+		log_debug2("%s: %.*s", lists[i].title, (int)num_min(lists[i].names.n, KEXINIT_MAX),
+			(const char *)lists[i].names.p);
+	log_debug2("first_kex_follows %d", m->first_kex_packet_follows);
+	log_debug2("reserved %u", m->reserved);
+}
+
 static err_t negotiate(struct tp *tp)
 {
 	struct ssh_kexinit mine, theirs;
 	struct cslice a = buf_bytes(&tp->kex.my_init), b = buf_bytes(&tp->kex.peer_init);
 	TRY(ssh_get_kexinit(cslice_of(a.p + 1, a.n - 1), &mine));
 	TRY(ssh_get_kexinit(cslice_of(b.p + 1, b.n - 1), &theirs));
+	tell_proposal(tp->is_server ? "local server" : "local client", &mine);
+	tell_proposal(tp->is_server ? "peer client" : "peer server", &theirs);
 	TRY(take_pseudo(tp, &mine, &theirs));
 	struct offer o = {tp->is_server ? &theirs : &mine, tp->is_server ? &mine : &theirs};
 	struct alg_choice choice = {0};

@@ -655,6 +655,32 @@ def test_who_leaves_post_quantum_exchanges_out_is_named(world, ours, server):
             assert result.status == 0 and words in text and (newer in text) == (words == newer), text
 
 
+@pytest.mark.parametrize("whose", ("ours", "theirs"))
+def test_verbose_shows_version_files_and_proposals(world, ours, theirs, server, tmp_path, whose):
+    client = Ssh(world, ours if whose == "ours" else theirs)
+    config = tmp_path / "config"
+    config.write_text("Compression no\n")
+
+    def say(level):
+        command, log, _ = client.command(server)
+        command[command.index("-F") + 1] = str(config)
+        code, out, err = feed([*command[:1], *[level] * (level != "-v"), *command[1:], "true"], None, 20)
+        assert code == 0, err
+        return (err + log.read_text()).replace("\r", "").splitlines()
+    lines = say("-v")
+    version = subprocess.run([client.programs.ssh, "-V"], capture_output=True, text=True, timeout=20).stderr.strip()
+    assert lines[0] == f"debug1: {version}" or lines[0] == version
+    assert f"debug1: Reading configuration data {config}" in lines and not any("KEXINIT proposal" in x for x in lines)
+    lines = say("-vv")
+    titles = ["KEX algorithms", "host key algorithms", "ciphers ctos", "ciphers stoc", "MACs ctos", "MACs stoc",
+              "compression ctos", "compression stoc", "languages ctos", "languages stoc"]
+    for whole in ("local client", "peer server"):
+        at = lines.index(f"debug2: {whole} KEXINIT proposal")
+        assert [x.split(":")[1].strip() for x in lines[at + 1:at + 11]] == titles
+        assert "curve25519-sha256" in lines[at + 1] and "aes128-ctr" in lines[at + 3] and "none" in lines[at + 7]
+        assert [x.strip() for x in lines[at + 11:at + 13]] == ["debug2: first_kex_follows 0", "debug2: reserved 0"]
+
+
 def test_config_file(world, ours, server):
     folder = ground.scratch("config")
     known_hosts(server, folder / "known hosts")

@@ -197,6 +197,16 @@ static void set_log(struct ssh *s, enum log_level level)
 		logsink_level(&s->log, level);
 }
 
+/* -v holds for the reading of the files too; where it is written to syslog, only once they are
+ * known.
+ */
+static void begin_log(struct ssh *s)
+{
+	if (s->args.has_level && s->args.level >= LOG_L_DEBUG1 && !s->args.use_syslog)
+		logsink_level(&s->log, s->args.level);
+	log_debug1("%s, %s", BOWLINE_RELEASE, crypto_version());
+}
+
 static err_t name_user(struct ssh *s)
 {
 	if (s->args.user != NULL) {
@@ -279,6 +289,7 @@ err_t setup_config(struct ssh *s)
 		.home = s->me.home,
 		.uid = s->me.uid,
 		.command = a->has_command ? (const char *)a->command.p : NULL};
+	begin_log(s);
 	buf_init(&why, 1 << 20);
 	err_t e = add_files(s, &why);
 	if (e == OK)
