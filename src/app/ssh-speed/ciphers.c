@@ -8,6 +8,7 @@
 #define LIST_MAX 65536
 #define NEAR     1.1 /* so much slower is as fast: measurements differ by that much */
 #define CHEAPER  0.9 /* so much must be saved to be worth it */
+#define ENOUGH   ((uint64_t)64 << 20) /* bytes; of less, the beginning is what counts */
 
 /* ---- names --------------------------------------------------------------------------------------
  */
@@ -43,9 +44,12 @@ static bool is_near(struct cslice word, const char *name)
 	return text_nearest(word, &one, 1) != NULL;
 }
 
-/* The cipher that was meant by a word that is none; NULL = no idea. */
+/* The cipher that was meant by a word that is none; NULL = no idea.  The domain says little. */
 static const char *meant(struct cslice word)
 {
+	const uint8_t *at = memchr(word.p, '@', word.n);
+	if (at != NULL)
+		word.n = (size_t)(at - word.p);
 	static bool (*const rules[])(struct cslice word, const char *name) = {
 		is_beginning, is_swapped, is_near};
 	for (size_t r = 0; r < ARRAY_N(rules); r++)
@@ -174,8 +178,18 @@ static void put_reason(const struct choice *c, struct buf *out)
 			c->fastest->name, c->best->v[REMOTE_CPU], c->fastest->v[REMOTE_CPU]);
 }
 
-/* What ssh takes for this host without being told. */
-static void put_advice(const struct ssh *s, const char *best, struct buf *out)
+static bool is_measured(const struct report_sheet *sheet, struct cslice name)
+{
+	for (size_t i = 0; i < sheet->lines_n; i++)
+		if (cslice_eq_str(name, sheet->lines[i].name) && is_whole(&sheet->lines[i]))
+			return true;
+	return false;
+}
+
+/* What ssh takes for this host without being told.  To take another is only advised where the two
+ * were compared. */
+static void put_advice(
+	const struct ssh *s, const struct report_sheet *sheet, const char *best, struct buf *out)
 {
 	struct buf usual;
 	buf_init(&usual, LIST_MAX);
@@ -186,14 +200,15 @@ static void put_advice(const struct ssh *s, const char *best, struct buf *out)
 		is_found = list_has(buf_bytes(&s->peer_ciphers), name);
 	if (is_found && cslice_eq_str(name, best))
 		buf_printf(out, " ssh takes it by itself for this host.");
-	else if (is_found)
+	else if (is_found && is_measured(sheet, name))
 		buf_printf(out,
 			" By itself ssh takes %.*s; \"Ciphers ^%s\" in ssh_config changes that.",
 			(int)name.n, (const char *)name.p, best);
 	buf_done(&usual);
 }
 
-err_t ciphers_choose(struct report *r, const struct report_sheet *sheet, const struct ssh *s)
+err_t ciphers_choose(
+	struct report *r, const struct report_sheet *sheet, const struct ssh *s, uint64_t bytes)
 {
 	struct choice c = {0};
 	struct buf why;
@@ -202,7 +217,12 @@ err_t ciphers_choose(struct report *r, const struct report_sheet *sheet, const s
 		return OK;
 	buf_init(&why, 4096);
 	put_reason(&c, &why);
-	put_advice(s, c.best->name, &why);
+	if (bytes < ENOUGH)
+		buf_printf(&why,
+			" The sample is small (%.0f MiB): take --size 256 before you choose by it.",
+			(double)bytes / (1 << 20));
+	else if (c.whole_n > 1)
+		put_advice(s, sheet, c.best->name, &why);
 	buf_put_u8(&why, 0);
 	err_t e = buf_err(&why);
 	if (e == OK)

@@ -417,7 +417,7 @@ static err_t measure_all(struct ssh *s)
 		TRY(measure_cipher(s, text));
 		x->done += x->share;
 	}
-	return ciphers_choose(x->report, x->sheet, s);
+	return ciphers_choose(x->report, x->sheet, s, x->options->bytes);
 }
 
 /* ---- the run ------------------------------------------------------------------------------------

@@ -64,7 +64,9 @@ MUST err_t ciphers_check(const char *spec);
 /* The names to measure: -c, --all, or the configuration's. */
 MUST err_t ciphers_wanted(const struct ssh *s, const struct speed_options *o, struct buf *out);
 /* The verdict over the lines of the sheet. */
-MUST err_t ciphers_choose(struct report *r, const struct report_sheet *sheet, const struct ssh *s);
+/* bytes: how many went each way. */
+MUST err_t ciphers_choose(
+	struct report *r, const struct report_sheet *sheet, const struct ssh *s, uint64_t bytes);
 
 extern const struct report_column remote_columns[];
 extern const size_t remote_columns_n;
