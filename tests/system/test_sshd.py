@@ -824,6 +824,27 @@ def test_keyboard_interactive_follows_both_options(sshd, client, account):
         assert code == want, (kbdint, password, err, server.log())
 
 
+def test_each_wrong_answer_is_a_line_for_log_scanners(world, ours, theirs, account):
+    """At the usual level, from the first wrong guess on, as for the method password."""
+    server = Sshd(world, ours, log_level="INFO")
+    text = server.config.read_text()
+    server.config.write_text(f"KbdInteractiveAuthentication yes\n{text}")
+    with server.start():
+        for user, known in ((server.user, ""), ("no-such-user", "invalid user ")):
+            server.user = user
+            command, _, folder = Ssh(world, theirs).command(server, ["NumberOfPasswordPrompts=2"], auth="none")
+            ask = folder / "askpass"
+            ask.write_text(f"#!/bin/sh\necho '{account.password}x'\n")
+            ask.chmod(0o700)
+            code, _, err = feed([command[0], "-o", "PreferredAuthentications=keyboard-interactive", "-o",
+                                 "BatchMode=no", *command[1:], "exit 3"], None, 30,
+                                {"SSH_ASKPASS": str(ask), "SSH_ASKPASS_REQUIRE": "force", "DISPLAY": ":0"})
+            assert code == 255, err
+            line = rf"^Failed keyboard-interactive/pam for {known}{user} from 127\.0\.0\.1 port \d+ ssh2\r?$"
+            assert len(re.findall(line, server.log(), re.M)) == 2, server.log()
+        assert "Postponed" not in server.log()
+
+
 @needs_root
 def test_strict_modes_names_path_and_mode(sshd, client, account):
     server = sshd()

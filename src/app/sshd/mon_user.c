@@ -227,14 +227,15 @@ err_t mon_may_enter(struct monitor *m, const char *method, const struct ak_resul
 }
 
 /* ---- methods ---- */
-static err_t decide(struct monitor *m, const char *method, err_t proof)
+/* said: the method's name in the log. */
+static err_t decide(struct monitor *m, const char *method, const char *said, err_t proof)
 {
 	err_t e = proof == OK ? mon_may_enter(m, method, NULL) : E_DENIED;
 	if (e == OK)
 		m->method = method;
 	else if (strcmp(method, "none") != 0)
 		login_failed(m->name, m->ends.remote, getpid());
-	mon_log_try(m, e == OK ? "Accepted" : "Failed", method, NULL);
+	mon_log_try(m, e == OK ? "Accepted" : "Failed", said, NULL);
 	return e;
 }
 
@@ -247,7 +248,7 @@ static bool may_be_empty(const struct monitor *m)
 err_t mon_auth_none(void *arg, const struct ps_req_auth_none *req, struct ps_rep_auth_none *rep)
 {
 	struct monitor *m = arg;
-	return decide(m, "none", may_be_empty(m) ? OK : E_DENIED);
+	return decide(m, "none", "none", may_be_empty(m) ? OK : E_DENIED);
 }
 
 /* The same work for every account, known or not. */
@@ -269,19 +270,20 @@ err_t mon_auth_password(
 {
 	struct monitor *m = arg;
 	err_t e = check_password(m, req->password);
-	return decide(m, "password", m->conf.password_auth ? e : E_DENIED);
+	return decide(m, "password", "password", m->conf.password_auth ? e : E_DENIED);
 }
 
 err_t mon_kbdint(void *arg, const struct ps_req_kbdint *req, struct ps_rep_kbdint *rep)
 {
+	static const char method[] = "keyboard-interactive";
 	struct monitor *m = arg;
 	if (!m->conf.kbdint_auth || !m->conf.password_auth)
-		return decide(m, "keyboard-interactive", E_DENIED);
+		return decide(m, method, method, E_DENIED);
 	if (!req->is_answer) {
 		rep->asks = true;
 		rep->prompt = cslice_str("Password: ");
-		mon_log_try(m, "Postponed", "keyboard-interactive", NULL);
+		mon_log_try(m, "Postponed", method, NULL);
 		return E_AGAIN;
 	}
-	return decide(m, "keyboard-interactive", check_password(m, req->response));
+	return decide(m, method, MON_KBDINT_ANSWER, check_password(m, req->response));
 }

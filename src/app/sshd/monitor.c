@@ -40,9 +40,10 @@ const char *mon_who(const struct monitor *m, char *room, size_t n)
 void mon_log_try(const struct monitor *m, const char *verdict, const char *method, const char *what)
 {
 	bool is_key = strcmp(method, "publickey") == 0;
+	bool is_guess = strcmp(method, "password") == 0 || strcmp(method, MON_KBDINT_ANSWER) == 0;
 	bool is_loud = strcmp(verdict, "Accepted") == 0 ||
 		       (strcmp(verdict, "Postponed") != 0 &&
-			       ((!m->is_valid && !is_key) || strcmp(method, "password") == 0 ||
+			       ((!m->is_valid && !is_key) || is_guess ||
 				       m->ps.rules.failures >= mon_conf(m)->max_auth_tries / 2));
 	/* Log scanners count these lines.  Where every client begins with "none", that is no try,
 	 * and a wrong name has its own line already. */

@@ -17,6 +17,8 @@
 #include "privsep/serve.h"
 
 #define MON_PTYS_MAX 64
+/* The method as logs name it once there is an answer; log scanners know it by this name. */
+#define MON_KBDINT_ANSWER "keyboard-interactive/pam"
 
 struct mon_key {        /* the key asked about last */
 	uint32_t token; /* 0 = none */
