@@ -302,16 +302,24 @@ static err_t options_parse(struct parse *p, struct cslice rest)
 	return OK;
 }
 
+static err_t deny(struct parse *p, const char *why, const char *from)
+{
+	if (p->q->refused != NULL)
+		p->q->refused(p->q->arg, p->r->line, from, from == NULL ? p->expiry_s : 0);
+	p->why = why;
+	return E_DENIED;
+}
+
 static err_t conditions_check(struct parse *p)
 {
 	if (p->has_expiry && p->q->now_s > p->expiry_s)
-		return p->why = "key has expired", E_DENIED;
+		return deny(p, "key has expired", NULL);
 	if (p->from == NULL)
 		return OK;
 	if (p->q->address == NULL)
-		return p->why = "the client has no address, \"from\" refuses", E_DENIED;
+		return deny(p, "the client has no address, \"from\" refuses", p->from);
 	if (addr_match_list(cslice_str(p->from), p->q->address, p->q->host) != ADDR_MATCH)
-		return p->why = "correct key but not from a permitted host", E_DENIED;
+		return deny(p, "correct key but not from a permitted host", p->from);
 	return OK;
 }
 

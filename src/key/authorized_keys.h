@@ -45,6 +45,9 @@ struct ak_query {
 	bool (*local_time)(const struct ak_civil *t, uint64_t *out_s);
 	void (*why)(void *arg, uint32_t line,
 		const char *text); /* may be NULL: debug words about skipped lines */
+	/* May be NULL.  The line has the very key, but a condition of it refuses: from= (the list),
+	 * or, with from NULL, expiry-time= (its second). */
+	void (*refused)(void *arg, uint32_t line, const char *from, uint64_t expiry_s);
 	void *arg;
 };
 

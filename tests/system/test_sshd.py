@@ -890,6 +890,23 @@ def test_key_options(sshd, client, world):
         assert run(server, "exit 3").status == want, options
 
 
+@pytest.mark.parametrize("options,words", (
+    ('from="192.0.2.*,198.51.100.7"', r"Authentication tried for {user} with correct key but not from a permitted host "
+     r"\(host=127\.0\.0\.1, ip=127\.0\.0\.1, required=192\.0\.2\.\*,198\.51\.100\.7\)\."),
+    ('expiry-time="200101010203"', r"entry expired at 2001-01-01T02:03:00")), ids=("from", "expiry"))
+def test_a_key_that_its_line_refuses_is_told(world, ours, client, options, words):
+    with Sshd(world, ours, log_level="INFO").start() as server:
+        with_key_options(server, world, options)
+        assert client.run(server, "true").status == 255
+        where = re.escape(str(server.dir / "authorized_keys"))
+        assert re.search(rf"^{where}:1: {words.format(user=server.user)}\r?\nRefused by key options\r?$", server.log(), re.M), \
+            server.log()
+        with_key_options(server, world, 'from="127.0.0.1",expiry-time="20990101"')
+        before = server.log()
+        assert client.run(server, "exit 3").status == 3
+        assert "Refused" not in server.log()[len(before):]
+
+
 def test_the_first_key_that_fits_decides(sshd, client, world):
     server = sshd()
     key = world.keys.public("ed25519")

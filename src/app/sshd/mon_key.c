@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "app/sshd/files.h"
 #include "app/sshd/monitor.h"
@@ -46,6 +47,28 @@ static void skipped(void *arg, uint32_t line, const char *text)
 {
 	const struct looking *l = arg;
 	log_debug1("%s:%u: %s", l->path, line, text);
+}
+
+/* The owner of the key is there, and the line keeps him out: an administrator wants to know. */
+static void refused(void *arg, uint32_t line, const char *from, uint64_t expiry_s)
+{
+	const struct looking *l = arg;
+	const struct monitor *m = l->m;
+	if (from != NULL) {
+		log_put(LOG_L_INFO,
+			"%.200s:%u: Authentication tried for %.100s with correct key but not from "
+			"a "
+			"permitted host (host=%.200s, ip=%.200s, required=%.200s).",
+			l->path, line, m->name, m->ends.remote, m->ends.remote, from);
+	} else {
+		char when[64] = "a time long ago";
+		time_t t = (time_t)expiry_s;
+		struct tm tm;
+		if (gmtime_r(&t, &tm) != NULL)
+			(void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
+		log_put(LOG_L_INFO, "%.200s:%u: entry expired at %s", l->path, line, when);
+	}
+	log_put(LOG_L_ERROR, "Refused by key options");
 }
 
 /* compat 4.4: %% %h %U %u; relative to the home directory. */
@@ -93,6 +116,7 @@ static err_t check_file(struct monitor *m, const char *path, struct ak_result *o
 		.address = m->ends.is_socket ? m->ends.remote : NULL,
 		.now_s = os_wall_s(),
 		.why = skipped,
+		.refused = refused,
 		.arg = &looking};
 	buf_init(&text, KEYS_FILE_MAX + 65536);
 	buf_init(&why, 8192);

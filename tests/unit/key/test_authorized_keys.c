@@ -360,6 +360,56 @@ static void the_reason_of_a_refusal_is_told(void **state)
 	key_free(k);
 }
 
+struct refusal {
+	int times;
+	uint32_t line;
+	char from[64];
+	uint64_t expiry_s;
+};
+
+static void take_refusal(void *arg, uint32_t line, const char *from, uint64_t expiry_s)
+{
+	struct refusal *r = arg;
+	*r = (struct refusal){.times = r->times + 1, .line = line, .expiry_s = expiry_s};
+	if (from != NULL)
+		(void)snprintf(r->from, sizeof(r->from), "%s", from);
+}
+
+static void only_the_right_key_is_told_as_refused_by_its_line(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *file, *address;
+		struct refusal want;
+	} cases[] = {
+		{"OTHER\nfrom=\"198.51.100.1\" KEY\n", "192.0.2.1", {1, 2, "198.51.100.1", 0}},
+		{"from=\"*\" KEY\n", NULL, {1, 1, "*", 0}},
+		{"\n\nexpiry-time=\"19700102Z\" KEY\n", "192.0.2.1", {1, 3, "", 86400}},
+		{"from=\"198.51.100.1\" OTHER\n", "192.0.2.1", {0, 0, "", 0}},
+		{"no-such-option KEY\n", "192.0.2.1", {0, 0, "", 0}},
+		{"from=\"192.0.2.1\" KEY\n", "192.0.2.1", {0, 0, "", 0}},
+	};
+	struct key *k = help_public("ed25519");
+	for (size_t i = 0; i < ARRAY_N(cases); i++) {
+		struct refusal got = {0};
+		struct ak_query q = {.k = k,
+			.address = cases[i].address,
+			.now_s = 100000,
+			.refused = take_refusal,
+			.arg = &got};
+		struct buf file = fill_in(cases[i].file);
+		struct ak_result r;
+		assert_ok(ak_check(buf_bytes(&file), &q, &r));
+		assert_int_equal(got.times, cases[i].want.times);
+		assert_int_equal(got.line, cases[i].want.line);
+		assert_string_equal(got.from, cases[i].want.from);
+		assert_int_equal(got.expiry_s, cases[i].want.expiry_s);
+		ak_done(&r);
+		buf_done(&file);
+	}
+	key_free(k);
+}
+
 static void lists_tell_match_from_negation_and_damage(void **state)
 {
 	(void)state;
@@ -397,6 +447,7 @@ int main(void)
 		cmocka_unit_test(expiry_is_a_moment_in_time),
 		cmocka_unit_test(long_lines_and_too_many_options_are_skipped),
 		cmocka_unit_test(the_reason_of_a_refusal_is_told),
+		cmocka_unit_test(only_the_right_key_is_told_as_refused_by_its_line),
 		cmocka_unit_test(lists_tell_match_from_negation_and_damage),
 	};
 	return cmocka_run_group_tests(tests, help_init, NULL);
