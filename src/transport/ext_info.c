@@ -19,7 +19,7 @@ static err_t put_own(struct tp *tp, struct buf *b)
 		buf_put_cstring(b, "0");
 		return buf_err(b);
 	}
-	buf_put_u32(b, 4);
+	buf_put_u32(b, 3);
 	buf_put_cstring(b, "server-sig-algs");
 	if (tp->env->sig_algs != NULL) {
 		buf_put_cstring(b, tp->env->sig_algs);
@@ -32,8 +32,7 @@ static err_t put_own(struct tp *tp, struct buf *b)
 		buf_done(&algs);
 		TRY(e);
 	}
-	static const char *const names[] = {
-		"publickey-hostbound@openssh.com", "ping@openssh.com", "agent-forward"};
+	static const char *const names[] = {"publickey-hostbound@openssh.com", "ping@openssh.com"};
 	for (size_t i = 0; i < ARRAY_N(names); i++) {
 		buf_put_cstring(b, names[i]);
 		buf_put_cstring(b, "0");
