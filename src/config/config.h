@@ -156,6 +156,13 @@ void server_config_done(struct server_config *c);
 MUST err_t server_config_dump(const struct server_config *c, struct buf *out);
 
 /*
+ * The words of a command as in a configuration line: blanks part them, quotes keep them together, #
+ * ends them.  gives out.  E_FORMAT: a quote is open.
+ */
+MUST err_t cfg_command_words(const char *command, struct cfg_list *out);
+void cfg_command_words_done(struct cfg_list *words);
+
+/*
  * A word of ListenAddress: host, host:port, v6, [v6], [v6]:port; port 0: none was given.  E_FORMAT:
  * neither of these; E_NOT_FOUND: no host; E_LIMIT: no port number.
  */

@@ -90,3 +90,25 @@ void cfg_list_done(struct cfg_list *l)
 	free(l->v);
 	*l = (struct cfg_list){NULL, 0};
 }
+
+err_t cfg_command_words(const char *command, struct cfg_list *out)
+{
+	struct cfg_words w;
+	struct cfg_list l = {NULL, 0};
+	TRY(cfg_words_of(&w, command));
+	err_t e = OK;
+	for (size_t i = 0; i < w.n && e == OK; i++)
+		e = cfg_list_add(&l, w.v[i]);
+	cfg_words_done(&w);
+	if (e != OK) {
+		cfg_list_done(&l);
+		return e;
+	}
+	*out = l;
+	return OK;
+}
+
+void cfg_command_words_done(struct cfg_list *words)
+{
+	cfg_list_done(words);
+}

@@ -2,6 +2,7 @@
 """Our sftp-server behind our sshd, and other people's SFTP clients: trees, odd names, attributes, large files."""
 import asyncio
 import os
+import pwd
 import shutil
 import stat
 import subprocess
@@ -152,6 +153,95 @@ def test_openssh_sees_read_only(world, ours, place, source):
             code, _, err = run(["sftp", "-q", "-b", "-", *end], command.encode() + b"\n")
             assert code == 1 and ("ermission denied" in err or "not support" in err), (command, err)
     assert [(p.name, p.read_text()) for p in place.iterdir()] == [("file", "kept")]
+
+
+@pytest.fixture
+def internal(world, ours):
+    """A function that starts a server whose SFTP is its own."""
+    running = []
+
+    def start(arguments=""):
+        running.append(Sshd(world, ours, [f"Subsystem sftp internal-sftp {arguments}"]).start())
+        return running[-1], [*options(running[-1], "-P"), f"{running[-1].user}@127.0.0.1"]
+    yield start
+    for server in running:
+        server.stop()
+
+
+def test_internal_sftp(internal, place, source):
+    server, end = internal("-u 027 -e  -l INFO # said to the client")
+    back = worlds.scratch("sftp-back")
+    lines = [f"put -r {source} {place}/up", f"get -r {place}/up {back}/down", f"mkdir {place}/made", "pwd"]
+    code, out, err = run(["sftp", "-q", "-b", "-", *end], "\n".join(lines).encode() + b"\n")
+    assert code == 0, err + server.log()
+    assert tree(back / "down") == tree(place / "up") == tree(source)
+    home = pwd.getpwnam(server.user).pw_dir
+    assert f"Remote working directory: {home}" in out.decode()
+    assert stat.S_IMODE((place / "made").stat().st_mode) == 0o750 and (place / "made").owner() == server.user
+    assert f"session opened for local user {server.user} from [127.0.0.1]" in err
+    assert f"session closed for local user {server.user} from [127.0.0.1]" in err
+
+
+def test_internal_sftp_is_read_only(internal, place, source):
+    (place / "file").write_text("kept")
+    _, end = internal("-R")
+    good(["sftp", "-q", "-b", "-", *end], f"get {place}/file /dev/null\nls -l {place}\n".encode())
+    for command in (f"put {source}/plain {place}/new", f"rm {place}/file", f"mkdir {place}/d", f"chmod 600 {place}/file"):
+        code, _, err = run(["sftp", "-q", "-b", "-", *end], command.encode() + b"\n")
+        assert code == 1 and "ermission denied" in err, (command, err)
+    assert [(p.name, p.read_text()) for p in place.iterdir()] == [("file", "kept")]
+
+
+def test_internal_sftp_starts_no_program(internal, world, ours):
+    """The process that serves is a fork of the server, by the user's id, and holds nothing of the connection."""
+    server, end = internal()
+    with subprocess.Popen([str(c) for c in ["sftp", "-q", *end]], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT) as client:
+        def serving():
+            found = []
+            for p in Path("/proc").glob("[0-9]*"):
+                try:
+                    if p.joinpath("cmdline").read_bytes().startswith(f"sshd: {server.user}@internal-sftp".encode()):
+                        found.append(p)
+                except OSError:
+                    continue
+            return found
+        assert worlds.wait_until(lambda: len(serving()) == 1, 20)
+        at = serving()[0]
+        status = dict(line.split(":\t", 1) for line in (at / "status").read_text().splitlines() if ":\t" in line)
+        assert set(status["Uid"].split()) == {str(pwd.getpwnam(server.user).pw_uid)}
+        if os.geteuid() == 0:
+            assert os.readlink(at / "exe") == str(Path(ours.sshd).resolve())
+            assert sorted(os.listdir(at / "fd"), key=int) == ["0", "1", "2"]
+            assert not list((at / "task" / at.name).joinpath("children").read_text().split())
+        client.communicate(b"bye\n", timeout=20)
+        assert client.returncode == 0
+        assert worlds.wait_until(lambda: not serving(), 10)
+
+
+def test_internal_sftp_as_the_command_of_a_key(internal, world, place, source):
+    server, end = internal()
+    key = world.keys.public("ed25519")
+    (server.dir / "authorized_keys").write_text(f'restrict,command="internal-sftp -R" {key}\n')
+    (place / "file").write_text("kept")
+    good(["sftp", "-q", "-b", "-", *end], f"get {place}/file /dev/null\n".encode())
+    code, _, err = run(["sftp", "-q", "-b", "-", *end], f"rm {place}/file\n".encode())
+    assert code == 1 and "ermission denied" in err, err
+    ssh = ["ssh", *options(server, "-p"), f"{server.user}@127.0.0.1"]
+    for asked in ([], ["true"], ["internal-sftp"]):
+        code, out, err = run([*ssh, *asked], b"")
+        assert (code, out) == (1, b"This service allows sftp connections only.\n"), err
+    assert (place / "file").read_text() == "kept"
+    (server.dir / "authorized_keys").write_text(f"{key}\n")
+    assert run([*ssh, "internal-sftp"], b"")[0] == 127    # a program's name as any
+
+
+def test_internal_sftp_with_arguments_that_are_wrong_serves_nothing(internal, place):
+    (place / "file").write_text("kept")
+    server, end = internal("-P no-such-request")
+    code, _, err = run(["sftp", "-b", "-", *end], f"rm {place}/file\n".encode())
+    assert code == 255 and 'Unknown request "no-such-request"' in err, err
+    assert (place / "file").exists()
 
 
 def test_the_log_tells_who(server, place, source):

@@ -117,7 +117,7 @@ err_t sftp_options_read(struct sftp_options *o, int argc, char **argv)
 	int c;
 	*o = (struct sftp_options){.umask_bits = -1};
 	letters_put(words);
-	optind = 1;
+	optind = 0; /* from the start, also where another command line has been read before */
 	while (e == OK && !o->login && !o->help && (c = getopt(argc, argv, words)) != -1) {
 		switch (c) {
 #include "app/sftp-server/flags.def"

@@ -109,8 +109,10 @@ int sftp_server_main(int argc, char **argv, int in, int out)
 	if (o.query != NULL)
 		return list_requests(o.query);
 	logsink_start(&sink, o.log_level);
+	const char *slash = strrchr(argv[0], '/');
 	if (!o.to_stderr)
-		logsink_syslog(&sink, "sftp-server", o.log_facility, o.log_level);
+		logsink_syslog(
+			&sink, slash != NULL ? slash + 1 : argv[0], o.log_facility, o.log_level);
 	if (me_load(&me) != OK) {
 		fprintf(stderr, "No user found for uid %lu\n", (unsigned long)getuid());
 		return EXIT_FATAL;

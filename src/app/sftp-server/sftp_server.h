@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* sftp_server - what the files of the program share, and how another program serves with it */
+/* sftp_server - what the files of the program share */
 #ifndef APP_SFTP_SERVER_H
 #define APP_SFTP_SERVER_H
 
+#include "app/sftp-server/sftp_main.h"
 #include "base/log.h"
 #include "sftp/policy.h"
 
@@ -23,12 +24,5 @@ void sftp_usage(const char *program);
 
 /* Serves on two descriptors until the client is gone.  OK also then. */
 MUST err_t sftp_serve(const struct sf_policy *policy, const char *home, int in, int out);
-
-/*
- * sftp_server_main - the whole program, for main and for a server that forks in place of exec
- *
- * Gives the exit status.  Sets umask, directory, and the sink of the log.
- */
-int sftp_server_main(int argc, char **argv, int in, int out);
 
 #endif

@@ -26,6 +26,7 @@ const char *env_get(const struct env_list *e, const char *name);
 
 struct server;
 
+enum sess_sftp { SFTP_NONE, SFTP_SERVE, SFTP_REFUSE }; /* internal-sftp, and was it asked for? */
 enum sess_kind { SESS_NEW, SESS_SHELL, SESS_COMMAND, SESS_SUBSYSTEM, SESS_FORCED };
 
 struct sess { /* a channel of type "session" */
@@ -34,6 +35,7 @@ struct sess { /* a channel of type "session" */
 	uint32_t chan;
 	uint32_t id; /* for the log */
 	enum sess_kind kind;
+	enum sess_sftp sftp;
 	bool has_pty, has_io;
 	int master, slave;
 	char tty[PTY_NAME_MAX];
@@ -95,6 +97,10 @@ void sess_login_words(const struct sess *s);
 void sess_run_rc(const struct sess *s, const struct env_list *env);
 void sess_refuse_nologin(const struct sess *s);
 void sess_change_password(const struct sess *s);
+
+/* sess_sftp.c: is the command internal-sftp, with or without arguments?  In the child: serves. */
+bool sess_is_sftp(const char *command);
+NORETURN void sess_run_sftp(const struct sess *s, const struct env_list *env);
 
 /* The process's title: the user and his terminals. */
 void sess_show(const struct server *sv);

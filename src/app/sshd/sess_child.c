@@ -93,6 +93,8 @@ static NORETURN void be_child(
 	}
 	sess_login_words(s);
 	sess_run_rc(s, env);
+	if (s->sftp != SFTP_NONE)
+		sess_run_sftp(s, env);
 	run_program(s, env);
 }
 

@@ -41,6 +41,12 @@ static bool run(struct sess *s, enum sess_kind kind, const char *asked)
 		/* The command itself stays out of the log: it may hold secrets. */
 		log_start(s, names[kind], kind == SESS_SUBSYSTEM ? asked : NULL);
 	}
+	/* By another name than the subsystem's it is a command as any, for the user's shell. */
+	bool is_sftp = (forced != NULL || kind == SESS_SUBSYSTEM) && sess_is_sftp(s->command);
+	s->sftp = !is_sftp ? SFTP_NONE : kind == SESS_SUBSYSTEM ? SFTP_SERVE : SFTP_REFUSE;
+	if (s->sftp == SFTP_REFUSE)
+		log_put(LOG_L_ERROR, "Connection from %.500s: refusing non-sftp session",
+			s->server->start->ends.remote);
 	err_t e = sess_start(s);
 	if (e != OK)
 		log_put(LOG_L_ERROR, "session cannot be started: %s", err_text(e));
@@ -71,8 +77,7 @@ static bool on_subsystem(struct sess *s, struct cslice body)
 	if (s->kind != SESS_NEW || ssh_get_subsystem(body, &m) != OK)
 		return false;
 	for (size_t i = 0; i < known->names.n; i++) {
-		if (!cslice_eq_str(m.name, known->names.v[i]) ||
-			strncmp(known->commands.v[i], "internal-sftp", 13) == 0)
+		if (!cslice_eq_str(m.name, known->names.v[i]))
 			continue;
 		s->command = strdup(known->commands.v[i]);
 		log_put(LOG_L_INFO, "subsystem request for %s by user %s", known->names.v[i],

@@ -423,9 +423,36 @@ static void times(void **state)
 		assert_int_not_equal(cfg_time(cslice_str(bad[i]), &v), OK);
 }
 
+static void the_words_of_a_command(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *command, *words[4];
+	} cases[] = {
+		{"internal-sftp", {"internal-sftp"}},
+		{"internal-sftp  -l\tINFO", {"internal-sftp", "-l", "INFO"}},
+		{"\"internal-sftp\" -d '/a b'", {"internal-sftp", "-d", "/a b"}},
+		{"internal-sftp -R # why", {"internal-sftp", "-R"}},
+		{"", {NULL}},
+	};
+	struct cfg_list l = {NULL, 0};
+	for (size_t i = 0; i < ARRAY_N(cases); i++) {
+		size_t n = 0;
+		assert_int_equal(cfg_command_words(cases[i].command, &l), OK);
+		for (; n < l.n && cases[i].words[n] != NULL; n++)
+			assert_string_equal(l.v[n], cases[i].words[n]);
+		assert_int_equal(n, l.n);
+		assert_null(cases[i].words[n]);
+		cfg_command_words_done(&l);
+	}
+	assert_int_equal(cfg_command_words("internal-sftp \"-R", &l), E_FORMAT);
+	assert_int_equal(l.n, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_words_of_a_command),
 		cmocka_unit_test_setup_teardown(client_values, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(client_refusals, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(

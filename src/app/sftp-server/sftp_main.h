@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: ISC */
+/* sftp_main - for a server that serves files itself; alone, as that server has own messages */
+#ifndef APP_SFTP_MAIN_H
+#define APP_SFTP_MAIN_H
+
+/*
+ * sftp_server_main - the whole program, for main and for a server that forks in place of exec
+ *
+ * Gives the exit status.  Sets umask, directory, and the sink of the log, which keeps argv[0].
+ */
+int sftp_server_main(int argc, char **argv, int in, int out);
+
+#endif
