@@ -16,7 +16,7 @@
 /* A grant is sent for an eighth of the window, so that the peer does not stall on a long path; of a
  * small one for more, since each costs both ends a turn. */
 #define GRANT_PART  8
-#define GRANT_LEAST ((uint32_t)512 * 1024)
+#define GRANT_LEAST ((size_t)512 * 1024)
 #define GRANT_MOST  4 /* but never more than this part of it */
 
 /* ---- inwards ---- */
@@ -24,8 +24,9 @@ bool cn_grant_is_due(const struct cn_chan *c)
 {
 	if (c->state != CN_OPEN || c->eof_seen || c->close_seen || c->close_wanted)
 		return false;
-	size_t due = num_max(c->window_size / GRANT_PART, GRANT_LEAST);
-	return c->owed > 0 && c->owed >= num_min(due, c->window_size / GRANT_MOST);
+	size_t size = c->window_size;
+	size_t due = num_min(num_max(size / GRANT_PART, GRANT_LEAST), size / GRANT_MOST);
+	return c->owed > 0 && c->owed >= due;
 }
 
 static void window_grow(struct cn *cn, struct cn_chan *c)
