@@ -124,7 +124,8 @@ int kg_import(struct kg_options *o)
 	int state = KG_OK;
 	if (e != OK)
 		state = kg_say(KG_FATAL, "%s: %s", path, keyfile_reason(e));
-	else if (text.n == 0 || memmem(text.p, text.n, BEGIN, strlen(BEGIN)) == NULL) {
+	else if (text.p == NULL || text.n == 0 ||
+		 memmem(text.p, text.n, BEGIN, strlen(BEGIN)) == NULL) {
 		state = say_no_rfc4716(path, buf_bytes(&text));
 		e = E_KEY_FORMAT;
 	}
