@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: ISC
+import signal
+
 import pytest
 
 from harness import programs
 from harness.world import World
+
+# Whoever runs the tests in the background ignores SIGINT, and so would every program under test.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -1017,6 +1017,8 @@ def test_without_privilege_for_one_user(world, ours, client, account, unsanitize
     shutil.copy(world.keys.path("ed25519", "host"), key)
     key.chmod(0o600)
     server.config.write_text(re.sub(r"HostKey .*", f"HostKey {key}", server.config.read_text()))
+    program = server.dir / "sshd"      # the tree may be where only root comes
+    shutil.copy(ours.sshd, program)
     for path in (server.dir, key):
         os.chown(path, entry.pw_uid, entry.pw_gid)
 
@@ -1024,7 +1026,7 @@ def test_without_privilege_for_one_user(world, ours, client, account, unsanitize
         os.setgroups([])
         os.setgid(entry.pw_gid)
         os.setuid(entry.pw_uid)
-    with server.launch([ours.sshd, "-D", "-e", "-f", str(server.config)], preexec_fn=become):
+    with server.launch([str(program), "-D", "-e", "-f", str(server.config)], preexec_fn=become):
         result = client.run(server, "id -un; exit 3")
         assert (result.status, result.out) == (3, account.user.encode() + b"\n"), server.log()
         with connect(server):
