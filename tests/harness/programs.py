@@ -1,12 +1,27 @@
 # SPDX-License-Identifier: ISC
 """Where the programs are: those under test and the installed OpenSSH."""
+import atexit
 import os
+import shutil
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent.parent
+
+
+@lru_cache
+def for_everyone(program):
+    """The program, or a copy of it where the tree is in a place that only root may enter: a server starts it as
+    another user."""
+    if all(folder.stat().st_mode & 0o001 for folder in Path(program).parents):
+        return program
+    place = tempfile.mkdtemp(prefix="bowline-programs-")
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    os.chmod(place, 0o755)
+    return shutil.copy(program, place)
 
 
 @dataclass(frozen=True)
@@ -39,7 +54,7 @@ class Programs:
         path = next((p for p in places if p.is_file()), None)
         if path is None:
             raise RuntimeError(f"no sftp-server beside {ssh}")
-        return str(path)
+        return for_everyone(str(path))
 
     def query(self, what):
         """The names `ssh -Q what` prints."""
