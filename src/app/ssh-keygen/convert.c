@@ -98,7 +98,7 @@ static err_t get_rfc4716(struct cslice text, struct buf *base64)
 static int say_no_rfc4716(const char *path, struct cslice text)
 {
 	struct key *k = NULL;
-	const uint8_t *lf = text.n > 0 ? memchr(text.p, '\n', text.n) : NULL;
+	const uint8_t *lf = text.p != NULL ? memchr(text.p, '\n', text.n) : NULL;
 	struct cslice line = {text.p, lf != NULL ? (size_t)(lf - text.p) : text.n};
 	bool is_line = key_parse_public_line(&k, line, NULL) == OK;
 	key_free(k);
