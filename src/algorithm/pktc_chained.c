@@ -222,19 +222,7 @@ static err_t plain_open(void *ctx, struct pktc_at at, uint8_t *pkt, size_t n)
 	X(ARCFOUR, 8, "arcfour", NULL)                                                             \
 	X(ARCFOUR_1536, 8, "arcfour past 1536 bytes", NULL)
 
-/* MACs: what stands before, then id, tag, name. */
-#define MACS(X, ...)                                                                               \
-	X(__VA_ARGS__, HMAC_SHA1, 20, "hmac-sha1")                                                 \
-	X(__VA_ARGS__, HMAC_SHA256, 32, "hmac-sha2-256")                                           \
-	X(__VA_ARGS__, HMAC_SHA512, 64, "hmac-sha2-512")                                           \
-	X(__VA_ARGS__, HMAC_SHA1_96, 12, "hmac-sha1-96")                                           \
-	X(__VA_ARGS__, HMAC_MD5, 16, "hmac-md5")                                                   \
-	X(__VA_ARGS__, HMAC_MD5_96, 12, "hmac-md5-96")                                             \
-	X(__VA_ARGS__, HMAC_RIPEMD160, 20, "hmac-ripemd160")                                       \
-	X(__VA_ARGS__, UMAC64, 8, "umac-64")                                                       \
-	X(__VA_ARGS__, UMAC128, 16, "umac-128")
-
-#define INIT(cipher, block_n, shown, chain_fn, id, tag_n, mac_shown)                               \
+#define INIT(id, tag_n, many_n, mac_shown, cipher, block_n, shown, chain_fn)                       \
 	static err_t init_##cipher##_##id(void *ctx, enum pktc_dir dir, struct cslice key,         \
 		struct cslice iv, struct cslice mac_key)                                           \
 	{                                                                                          \
@@ -242,7 +230,7 @@ static err_t plain_open(void *ctx, struct pktc_at at, uint8_t *pkt, size_t n)
 		TRY(init(c, PROT_##cipher, dir, key, iv));                                         \
 		return pktc_mac_make(&c->mac, MACI_##id, mac_key);                                 \
 	}
-#define INITS(...) MACS(INIT, __VA_ARGS__)
+#define INITS(...) PKTC_MACS(INIT, __VA_ARGS__)
 CIPHERS(INITS)
 
 #define ROW(cipher, block_n, shown, chain_fn, id, tag_n, mode, peek_n, clear)                      \
@@ -252,14 +240,14 @@ CIPHERS(INITS)
 		.init = init_##cipher##_##id, .done = done, .length = mode##_length,               \
 		.seal = mode##_seal, .open = mode##_open, .chain = chain_fn,                       \
 	}
-#define MAC_ROWS(cipher, block_n, shown, chain_fn, id, tag_n, mac_shown)                           \
+#define MAC_ROWS(id, tag_n, many_n, mac_shown, cipher, block_n, shown, chain_fn)                   \
 	[MACI_##id] = {                                                                            \
 		ROW(cipher, block_n, shown " and " mac_shown, chain_fn, id, tag_n, plain, block_n, \
 			0),                                                                        \
 		ROW(cipher, block_n, shown " and " mac_shown "-etm", chain_fn, id, tag_n, etm, 4,  \
 			4),                                                                        \
 	},
-#define ROWS(cipher, ...) [PROT_##cipher] = {MACS(MAC_ROWS, cipher, __VA_ARGS__)},
+#define ROWS(cipher, ...) [PROT_##cipher] = {PKTC_MACS(MAC_ROWS, cipher, __VA_ARGS__)},
 
 const struct pktc *pktc_chained_row(enum prot_id prot, enum mac_id mac, bool is_etm)
 {

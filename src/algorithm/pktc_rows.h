@@ -23,18 +23,18 @@ const struct pktc *pktc_chained_row(enum prot_id prot, enum mac_id mac, bool is_
 /* AES in CBC mode, encrypt-then-MAC, by libipsec-mb: only where that runs. */
 const struct pktc *pktc_cbc_row(enum mac_id mac);
 
-/* MAC id, tag, how many packets together are the quickest by libipsec-mb (0: it has no way), name.
- */
-#define PKTC_MACS(X)                                                                               \
-	X(HMAC_SHA1, 20, 16, "hmac-sha1")                                                          \
-	X(HMAC_SHA256, 32, 8, "hmac-sha2-256")                                                     \
-	X(HMAC_SHA512, 64, 8, "hmac-sha2-512")                                                     \
-	X(HMAC_SHA1_96, 12, 16, "hmac-sha1-96")                                                    \
-	X(HMAC_MD5, 16, 0, "hmac-md5")                                                             \
-	X(HMAC_MD5_96, 12, 0, "hmac-md5-96")                                                       \
-	X(HMAC_RIPEMD160, 20, 0, "hmac-ripemd160")                                                 \
-	X(UMAC64, 8, 0, "umac-64")                                                                 \
-	X(UMAC128, 16, 0, "umac-128")
+/* MAC id, tag, how many packets together are the quickest by libipsec-mb (0: it has no way), name;
+ * then whatever the user of the rows adds. */
+#define PKTC_MACS(X, ...)                                                                          \
+	X(HMAC_SHA1, 20, 16, "hmac-sha1", ##__VA_ARGS__)                                           \
+	X(HMAC_SHA256, 32, 8, "hmac-sha2-256", ##__VA_ARGS__)                                      \
+	X(HMAC_SHA512, 64, 8, "hmac-sha2-512", ##__VA_ARGS__)                                      \
+	X(HMAC_SHA1_96, 12, 16, "hmac-sha1-96", ##__VA_ARGS__)                                     \
+	X(HMAC_MD5, 16, 0, "hmac-md5", ##__VA_ARGS__)                                              \
+	X(HMAC_MD5_96, 12, 0, "hmac-md5-96", ##__VA_ARGS__)                                        \
+	X(HMAC_RIPEMD160, 20, 0, "hmac-ripemd160", ##__VA_ARGS__)                                  \
+	X(UMAC64, 8, 0, "umac-64", ##__VA_ARGS__)                                                  \
+	X(UMAC128, 16, 0, "umac-128", ##__VA_ARGS__)
 
 /* Something that cannot happen did (the library failed in the middle of a packet): nothing of it
  * may be sent. */
