@@ -150,10 +150,10 @@ def test_interrupt_writes_what_there_is(ours, tmp_path):
     assert os.listdir(tmp_path) == ["page.html"]
 
 
-def test_progress_only_on_a_terminal(ours):
+def with_terminal(line):
+    """(status, stdout, what the terminal showed) of a run whose stderr is a terminal."""
     master, slave = pty.openpty()
-    child = subprocess.Popen([ours.speed, "--seconds", "0.05", "--only", "kex"], stdout=subprocess.PIPE, stderr=slave,
-                             stdin=subprocess.DEVNULL)
+    child = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=slave, stdin=subprocess.DEVNULL)
     os.close(slave)
     out, seen = child.communicate(timeout=60)[0], b""
     try:
@@ -162,6 +162,11 @@ def test_progress_only_on_a_terminal(ours):
     except OSError:
         pass
     os.close(master)
+    return child.returncode, out, seen
+
+
+def test_progress_only_on_a_terminal(ours):
+    _, out, seen = with_terminal([ours.speed, "--seconds", "0.05", "--only", "kex"])
     assert re.search(rb"\r\[#+\.*\] +\d+% [a-z0-9@.-]+", seen) and seen.endswith(b"\r\x1b[K")
     assert b"[#" not in out and b"\x1b" not in out
 
@@ -389,17 +394,8 @@ while True:
 
 def test_progress_to_a_host_only_on_a_terminal(to, server):
     line, _ = to.command(server, "--size", "64", "-c", "aes128-ctr", "--csv")
-    master, slave = pty.openpty()
-    child = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=slave, stdin=subprocess.DEVNULL)
-    os.close(slave)
-    out, seen = child.communicate(timeout=60)[0], b""
-    try:
-        while block := os.read(master, 65536):
-            seen += block
-    except OSError:
-        pass
-    os.close(master)
-    assert child.returncode == 0
+    status, out, seen = with_terminal(line)
+    assert status == 0
     assert re.search(rb"\r\[[#.]+\] +\d+% aes128-ctr (up|down) [0-9.]+ MB/s", seen), seen
     assert seen.endswith(b"\r\x1b[K") and b"\x1b" not in out
 

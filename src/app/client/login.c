@@ -64,6 +64,17 @@ err_t login_start(struct ssh *s)
 
 /* ---- questions ----------------------------------------------------------------------------------
  */
+/* Asks for a secret; the question is ended and given back here. */
+static err_t ask_secret(struct ssh *s, struct buf *question, struct buf *answer)
+{
+	buf_put_u8(question, 0);
+	err_t e = buf_err(question);
+	if (e == OK)
+		e = ask(s, ASK_SECRET, (const char *)question->p, answer);
+	buf_done(question);
+	return e;
+}
+
 static err_t on_password(struct ssh *s, const struct au_event *e, struct buf *answer)
 {
 	struct buf question;
@@ -71,12 +82,7 @@ static err_t on_password(struct ssh *s, const struct au_event *e, struct buf *an
 		ssh_say(LOG_L_ERROR, "Permission denied, please try again.");
 	buf_init(&question, 4096);
 	buf_printf(&question, "%s@%s's password: ", s->user, s->known_name);
-	buf_put_u8(&question, 0);
-	err_t r = buf_err(&question);
-	if (r == OK)
-		r = ask(s, ASK_SECRET, (const char *)question.p, answer);
-	buf_done(&question);
-	return r;
+	return ask_secret(s, &question, answer);
 }
 
 static err_t ask_about(struct ssh *s, const char *what, struct buf *answer)
@@ -86,12 +92,7 @@ static err_t ask_about(struct ssh *s, const char *what, struct buf *answer)
 	buf_printf(&question,
 		"%s %s@%s's %s password: ", strcmp(what, "Retype") == 0 ? "Retype" : "Enter",
 		s->user, s->known_name, strcmp(what, "old") == 0 ? "old" : "new");
-	buf_put_u8(&question, 0);
-	err_t r = buf_err(&question);
-	if (r == OK)
-		r = ask(s, ASK_SECRET, (const char *)question.p, answer);
-	buf_done(&question);
-	return r;
+	return ask_secret(s, &question, answer);
 }
 
 /* The server wants another password: old one, new one twice. */
