@@ -15,7 +15,6 @@
 #define CHANNELS_DEFAULT 1024
 #define SLOT_BITS        14
 #define CHANNELS_MAX     (1u << SLOT_BITS)
-#define WINDOW_FIRST     ((uint32_t)2 << 20)
 #define WINDOW_FOREIGN   ((uint32_t)15 << 20) /* a stock OpenSSH sender collapses above it */
 #define WINDOW_MAX       ((uint32_t)1 << 30)
 #define WINDOW_TOTAL     ((uint64_t)64 << 20)
@@ -41,7 +40,7 @@ static void limits_set(struct cn *cn, const struct cn_limits *l)
 	out->channels = or_default(l->channels, CHANNELS_DEFAULT, CHANNELS_MAX);
 	out->window_max =
 		or_default(l->window_max, WINDOW_FOREIGN, is_bowline ? WINDOW_MAX : WINDOW_FOREIGN);
-	out->window_first = or_default(l->window_first, WINDOW_FIRST, WINDOW_MAX);
+	out->window_first = or_default(l->window_first, CN_WINDOW_FIRST, WINDOW_MAX);
 	out->window_max = (uint32_t)num_max(out->window_max, out->window_first);
 	out->max_packet =
 		or_default(l->max_packet, CN_PACKET, is_bowline ? CN_PACKET_MAX : CN_PACKET);

@@ -17,9 +17,11 @@
 
 struct cn;
 
+#define CN_WINDOW_FIRST ((uint32_t)2 << 20)
+
 struct cn_limits {
 	uint32_t channels;     /* at most (default 1024) */
-	uint32_t window_first; /* bytes offered at open, default 2 MiB */
+	uint32_t window_first; /* bytes offered at open, default CN_WINDOW_FIRST */
 	uint32_t window_max;   /* grown by demand up to this: memory budget towards Bowline, 15 MiB
 				  towards OpenSSH */
 	uint32_t max_packet;   /* data bytes a packet taken from the peer: 32 KiB, more only between

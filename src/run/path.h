@@ -8,7 +8,7 @@
 #ifndef RUN_PATH_H
 #define RUN_PATH_H
 
-#include <stdint.h>
+#include "connection/cn.h"
 
 /*
  * The largest channel window (bytes) that is of use on this descriptor: what PATH_RATE brings in
@@ -16,7 +16,7 @@
  * where there is no TCP (a pipe to a proxy command may lead anywhere) or nothing was seen.
  */
 #define PATH_RATE       4096 /* bytes a microsecond */
-#define PATH_WINDOW_MIN ((uint32_t)2 << 20)
+#define PATH_WINDOW_MIN CN_WINDOW_FIRST
 #define PATH_WINDOW_MAX ((uint32_t)24 << 20)
 uint32_t path_window(int fd);
 

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -70,7 +71,7 @@ static void test_unsent_bytes_are_bounded(void **state)
 	socklen_t n = sizeof(set);
 	loopback_pair(fd);
 	path_bound_unsent(fd[0]);
-	assert_int_equal(getsockopt(fd[0], IPPROTO_TCP, 25 /* TCP_NOTSENT_LOWAT */, &set, &n), 0);
+	assert_int_equal(getsockopt(fd[0], IPPROTO_TCP, TCP_NOTSENT_LOWAT, &set, &n), 0);
 	assert_int_equal(set, PATH_UNSENT);
 	close(fd[0]);
 	close(fd[1]);
