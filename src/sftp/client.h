@@ -54,7 +54,7 @@ struct sf_client_env {
 };
 
 /* What the server said of itself: VERSION, then LIMITS when it has that (asked for by itself). */
-struct sf_limits {
+struct sf_caps {
 	uint64_t packet, read, write, handles; /* bytes of data; handles 0 = not said */
 };
 #define SF_DATA_SAFE ((uint32_t)32768) /* of one READ or WRITE towards servers without LIMITS */
@@ -74,8 +74,8 @@ bool sf_client_is_ready(
 	const struct sf_client *c); /* VERSION came, and LIMITS where there is one */
 uint32_t sf_client_version(const struct sf_client *c);
 bool sf_client_has(const struct sf_client *c, enum sf_ext x);
-struct sf_limits sf_client_limits(const struct sf_client *c); /* at most SF_DATA_MAX, at least 1 */
-size_t sf_client_pending(const struct sf_client *c);          /* requests without an answer yet */
+struct sf_caps sf_client_caps(const struct sf_client *c); /* at most SF_DATA_MAX, at least 1 */
+size_t sf_client_pending(const struct sf_client *c);      /* requests without an answer yet */
 
 /* sf_ask_NAME(c, ask, &(struct sf_NAME){...}): id is filled in.  E_LIMIT: too much is waiting to be
  * sent; E_UNSUPPORTED: the server does not have this extension. */

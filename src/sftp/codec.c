@@ -104,7 +104,7 @@ size_t sf_attr_size(const struct sf_attr *a)
 #define R(name, no)                           DEFINE(name)
 #define X(name, policy, wire, value, changes) DEFINE(name)
 #include "sftp/sftp.def"
-BODIES(DEFINE)
+SF_BODIES(DEFINE)
 
 err_t sf_next_entry(struct cslice *rest, struct sf_entry *out)
 {

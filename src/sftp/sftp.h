@@ -87,7 +87,7 @@ size_t sf_attr_size(const struct sf_attr *a);
 #define R(name, no)                           SF_DECLARE(name)
 #define X(name, policy, wire, value, changes) SF_DECLARE(name)
 #include "sftp/sftp.def"
-BODIES(SF_DECLARE)
+SF_BODIES(SF_DECLARE)
 
 /* Takes the next entry of NAME, or the next pair, off *rest. */
 MUST err_t sf_next_entry(struct cslice *rest, struct sf_entry *out);

@@ -91,7 +91,7 @@ static void same_attrs(const struct sf_attr *a, const struct sf_attr *b)
 #define R(name, no)                           CHECK(name)
 #define X(name, policy, wire, value, changes) CHECK(name)
 #include "sftp/sftp.def"
-BODIES(CHECK)
+SF_BODIES(CHECK)
 
 #define CALL(name) check_##name(flags);
 static void every_message_with(uint32_t flags)
@@ -100,7 +100,7 @@ static void every_message_with(uint32_t flags)
 #define R(name, no)                           CALL(name)
 #define X(name, policy, wire, value, changes) CALL(name)
 #include "sftp/sftp.def"
-	BODIES(CALL)
+	SF_BODIES(CALL)
 }
 
 static void every_message_round_trips_and_refuses_what_is_cut(void **state)
