@@ -24,7 +24,8 @@ struct sf_reply {
 	err_t err;             /* not OK: no answer will come, the connection is over */
 	enum sf_msg type;      /* SF_MSG_status, _handle, _data (the last piece), _name, _attrs,
 				  _extended_reply */
-	uint32_t code;         /* of status, as it came; SF_ok for the other types */
+	uint32_t code;         /* of status: as it came, but a yes to what has another answer is a
+				  failure, and no data are the end of the file; SF_ok for the others */
 	struct cslice message; /* of status: the server's words, unsafe to print; may be empty */
 	struct cslice handle;
 	struct sf_name name; /* walk with sf_next_entry */
@@ -76,9 +77,15 @@ uint32_t sf_client_version(const struct sf_client *c);
 bool sf_client_has(const struct sf_client *c, enum sf_ext x);
 struct sf_caps sf_client_caps(const struct sf_client *c); /* at most SF_DATA_MAX, at least 1 */
 size_t sf_client_pending(const struct sf_client *c);      /* requests without an answer yet */
+/* Bytes of files that have been moved up to now: come by READ, or by WRITE with an answer. */
+uint64_t sf_client_moved(const struct sf_client *c);
+/* What came first, at most SF_FIRST_MAX bytes, while it was no VERSION: a shell that prints. */
+#define SF_FIRST_MAX ((size_t)200)
+struct cslice sf_client_first(const struct sf_client *c);
 
 /* sf_ask_NAME(c, ask, &(struct sf_NAME){...}): id is filled in.  E_LIMIT: too much is waiting to be
- * sent; E_UNSUPPORTED: the server does not have this extension. */
+ * sent, push first; E_UNSUPPORTED: the server does not have this extension; E_MEM: no room, or more
+ * than fits a frame; E_PHASE: not ready yet; else the error that ended the connection. */
 #define SF_ASK(name)                                                                               \
 	MUST err_t sf_ask_##name(struct sf_client *c, struct sf_ask *a, const struct sf_##name *m);
 #define Q(name, no, changes)                  SF_ASK(name)
@@ -88,11 +95,21 @@ size_t sf_client_pending(const struct sf_client *c);      /* requests without an
 /*
  * sf_write_head - a WRITE whose n bytes of data the caller sends itself, right behind the head
  *
- * Nothing else may be asked between; what sf_client_ready has must be sent before the head.
+ * Nothing else may be asked between; what sf_client_ready has must be sent before the head: E_AGAIN
+ * while there is something.  a->want becomes n.
  */
 #define SF_WRITE_HEAD_MAX ((size_t)4 + 1 + 4 + 4 + 256 + 8 + 4)
-MUST err_t sf_write_head(struct sf_client *c, struct sf_ask *a, struct cslice handle,
-	uint64_t offset, uint32_t n, uint8_t head[SF_WRITE_HEAD_MAX], size_t *head_n);
+struct sf_write_at {
+	struct cslice handle;
+	uint64_t offset;
+	uint32_t n; /* of data, at most SF_DATA_MAX */
+};
+struct sf_head {
+	uint8_t p[SF_WRITE_HEAD_MAX];
+	size_t n;
+};
+MUST err_t sf_write_head(
+	struct sf_client *c, struct sf_ask *a, const struct sf_write_at *at, struct sf_head *out);
 size_t sf_write_head_size(size_t handle_n); /* before the data is read: what the head will take */
 
 #endif
