@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: ISC
 """Writes libFuzzer dictionaries made from the tables: a row that is added is a word for the fuzzers.
 
-    dictionaries.py KIND OUT     KIND: wire, config, key, sftp
+    dictionaries.py KIND OUT     KIND: wire, config, key, sftp, line
 """
 import re
 import sys
@@ -55,12 +55,18 @@ def sftp():
     return [*wire, *policy, "/file", "/dir", "/dir/inner", "/link", "/dangling", "~me"], [bytes([int(n)]) for n in numbers]
 
 
+def line():
+    names = rows("app/sftp/commands.def", r'(?m)^(?:CMD|SAME)\("([^"]+)"')
+    flags = rows("app/sftp/commands.def", r'(?m)^CMD\("[^"]+",\s*"([^"]*)"')
+    return [*names, *(f"-{f}" for f in dict.fromkeys("".join(flags))), "--", "0644", "\\ ", "\\\\", "\\*", "'", '"', "#", "-@"], []
+
+
 def quoted(b):
     return '"' + "".join(chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\x{c:02x}" for c in b) + '"'
 
 
 def main():
-    words, raw = {"wire": wire, "config": config, "key": key, "sftp": sftp}[sys.argv[1]]()
+    words, raw = {"wire": wire, "config": config, "key": key, "sftp": sftp, "line": line}[sys.argv[1]]()
     if len(words) < 20:
         sys.exit(f"dictionaries: {sys.argv[1]}: only {len(words)} words, the tables were not understood")
     seen = dict.fromkeys(w.encode() for w in words if w)
