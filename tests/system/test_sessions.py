@@ -516,6 +516,45 @@ def test_only_the_own_directory_is_made_for_known_hosts(world, ours, theirs, ser
     assert f"Failed to add the host to the list of known hosts ({path})." in err + log.read_text()
 
 
+@pytest.mark.parametrize("whose", ("ours", "theirs"))
+def test_the_question_about_a_new_host(world, ours, theirs, server, tmp_path, whose):
+    """Its words, the other names of the same key, and what counts as yes."""
+    client = Ssh(world, ours if whose == "ours" else theirs)
+    file, ask, asked = tmp_path / "known", tmp_path / "ask", tmp_path / "asked"
+    ask.write_text(f'#!/bin/sh\nprintf %s "$1" >>"{asked}"\nread line <"{tmp_path}/answer"; echo "$line"\n')
+    ask.chmod(0o700)
+    env = {"SSH_ASKPASS": str(ask), "SSH_ASKPASS_REQUIRE": "force", "DISPLAY": ":0"}
+    key = " ".join(server.host_publics[0].split()[:2])
+    other = " ".join(world.keys.public("ecdsa-256").split()[:2])
+
+    def question(known, answer, checking="ask"):
+        file.write_text(known)
+        (tmp_path / "answer").write_text(answer + "\n")
+        asked.write_text("")
+        command, _, _ = client.command(server, [f"UserKnownHostsFile={file}", f"StrictHostKeyChecking={checking}",
+                                                "HostKeyAlgorithms=ssh-ed25519"], hosts=False)
+        command[command.index("BatchMode=yes")] = "BatchMode=no"
+        return feed([*command, "echo in"], None, 20, env)[:2], asked.read_text()
+    place = f"[{server.host}]:{server.port}"
+    first = f"The authenticity of host '{place} ({place})' can't be established"
+    end, text = question("", "no")
+    assert end == (255, b"") and text.startswith(f"{first}.\nED25519 key fingerprint is SHA256:"), text
+    assert "\nThis key is not known by any other names.\nAre you sure you want to continue connecting " in text
+    fingerprint = re.search(r"SHA256:[^\s.]+", text)[0]
+    for known in (f"{place} {other}\n", f"{place} {world.keys.public('ed25519')}"):   # another type is a change too
+        for checking in ("ask", "accept-new"):
+            end, text = question(known, "yes", checking)
+            assert end == (255, b"") and text == "" and file.read_text() == known
+    hashed = "|1|" + base64.b64encode(bytes(20)).decode() + "|" + base64.b64encode(bytes(20)).decode()
+    lines = f"# one\nold.example {key}\n{hashed} {key}\n@revoked gone.example {other}\n" + f"more.example {key}\n" * 8
+    end, text = question(lines, fingerprint)
+    assert end == (0, b"in\n"), text
+    assert "This host key is known by the following other names/addresses:\n" \
+           f"    {file}:2: old.example\n    {file}:3: [hashed name]\n    {file}:5: more.example\n" in text, text
+    assert text.count("more.example") == 6 and "    (2 additional names omitted)\n" in text
+    assert f"{file}:2" in text and "gone.example" not in text
+
+
 def test_an_untold_host_key_is_refused_with_cause_and_cure(world, ours, server, tmp_path):
     file = tmp_path / "known"
     place = f"[{server.host}]:{server.port}"

@@ -244,25 +244,63 @@ static void put_art(const struct lookup *l, struct buf *out)
 		log_debug1("no picture of the key");
 }
 
+/* The same key under other names: a host that has moved, or an alias. */
+#define OTHER_NAMES_SHOWN 8
+static void put_other_names(const struct lookup *l, struct buf *out)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < l->s->known_n; i++) {
+		const struct known_file *f = &l->s->known[i];
+		struct cslice rest = buf_bytes(&f->text);
+		struct kh_entry entry = {0};
+		while (kh_next(&rest, &entry)) {
+			struct key *k = NULL;
+			if (entry.kind != KH_LINE_KEY || entry.marker != KH_MARK_NONE ||
+				key_parse_public_line(&k, entry.key, NULL) != OK)
+				continue;
+			bool is_same = key_equal_public(k, l->key);
+			key_free(k);
+			if (!is_same || ++n > OTHER_NAMES_SHOWN)
+				continue;
+			if (n == 1)
+				buf_printf(out, "This host key is known by the following other "
+						"names/addresses:\n");
+			buf_printf(out, "    %s:%u: ", f->path, entry.line);
+			if (kh_is_hashed(entry.hosts))
+				buf_printf(out, "[hashed name]");
+			else
+				vis_put(out, entry.hosts);
+			buf_printf(out, "\n");
+		}
+	}
+	if (n == 0)
+		buf_printf(out, "This key is not known by any other names.\n");
+	else if (n > OTHER_NAMES_SHOWN)
+		buf_printf(out, "    (%zu additional names omitted)\n", n - OTHER_NAMES_SHOWN);
+}
+
 /* OK: the user said yes, or typed the fingerprint. */
 static err_t ask_new(struct lookup *l, const char *fingerprint)
 {
 	struct ssh *s = l->s;
-	struct buf question, answer;
+	struct buf question, answer, where;
 	buf_init(&question, 65536);
 	buf_init(&answer, 65536);
+	buf_init(&where, 1024);
+	if (s->is_proxied)
+		buf_printf(&where, "<no hostip for proxy command>");
+	else
+		kh_name(s->ends.peer, s->known_port, &where);
+	buf_put_u8(&where, 0);
 	buf_printf(&question,
 		"The authenticity of host '%s (%s)' can't be established.\n%s key fingerprint is "
 		"%s.\n",
-		known_shown(l), s->is_proxied ? "<no hostip for proxy command>" : s->ends.peer,
-		shown_type(l), fingerprint);
+		known_shown(l), (const char *)where.p, shown_type(l), fingerprint);
 	put_art(l, &question);
-	if (l->found.verdict == KH_OTHER)
-		buf_printf(&question, "The host is known by a key of another type only (%s:%u).\n",
-			l->file != NULL ? l->file : "?", l->found.line);
+	put_other_names(l, &question);
 	buf_printf(
 		&question, "Are you sure you want to continue connecting (yes/no/[fingerprint])? ");
-	err_t e = buf_err(&question);
+	err_t e = buf_err(&where) == OK ? buf_err(&question) : buf_err(&where);
 	bool is_yes = false, is_no = false;
 	for (int i = 0; e == OK && !is_yes && !is_no && i < 20; i++) {
 		if (i > 0) {
@@ -280,6 +318,7 @@ static err_t ask_new(struct lookup *l, const char *fingerprint)
 	}
 	buf_done(&question);
 	buf_done(&answer);
+	buf_done(&where);
 	return e == OK && is_yes ? OK : E_HOSTKEY;
 }
 
@@ -291,10 +330,7 @@ static void say_how_to_know(const struct lookup *l, const char *fingerprint)
 	buf_init(&files, 65536);
 	for (size_t i = 0; i < s->known_n; i++)
 		buf_printf(&files, "%s%s", i > 0 ? ", " : "", s->known[i].path);
-	if (l->found.verdict == KH_OTHER)
-		ssh_say(LOG_L_ERROR, "The host is known by a key of another type only (%s:%u).",
-			l->file != NULL ? l->file : "?", l->found.line);
-	else if (buf_err(&files) == OK && files.n > 0)
+	if (buf_err(&files) == OK && files.n > 0)
 		ssh_say(LOG_L_ERROR, "No line for %s in %.*s.", known_shown(l), (int)files.n,
 			(const char *)files.p);
 	ssh_say(LOG_L_ERROR,
@@ -378,9 +414,9 @@ static err_t judge(struct lookup *l)
 		log_debug1("Found key in %s:%u", l->file != NULL ? l->file : "?", l->found.line);
 		break;
 	case KH_NEW:
-	case KH_OTHER:
 		e = on_new(l, text);
 		break;
+	case KH_OTHER: /* as OpenSSH: else whoever stands between picks a type that is not known */
 	case KH_CHANGED:
 		e = on_changed(l, text);
 		break;
