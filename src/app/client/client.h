@@ -152,6 +152,12 @@ void ssh_args_init(struct ssh_args *a);
 void ssh_args_done(struct ssh_args *a);
 /* -o keyword="value", quoted so that the value stays one word. */
 MUST err_t ssh_option(struct ssh *s, const char *keyword, const char *value);
+/* The same for programs that keep the lines themselves: keyword and value, or the text of a -o. */
+MUST err_t client_option(struct cfg_lines *lines, const char *keyword, const char *value);
+MUST err_t client_option_text(struct cfg_lines *lines, const char *text);
+bool client_option_is_user(const char *text); /* of a -o: does it set User? */
+/* -i: a file that cannot be read is told, and left out. */
+MUST err_t client_option_identity(struct cfg_lines *lines, const char *home, const char *path);
 typedef err_t ssh_flag_fn(struct ssh *s, const char *argument);
 ssh_flag_fn ssh_flag_config_file, ssh_flag_identity, ssh_flag_login, ssh_flag_option, ssh_flag_port,
 	ssh_flag_quiet, ssh_flag_verbose;

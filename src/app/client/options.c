@@ -28,18 +28,18 @@ static void say_why(const struct buf *why)
 	}
 }
 
-static err_t put_option(struct ssh_args *a, const char *text)
+err_t client_option_text(struct cfg_lines *lines, const char *text)
 {
 	struct buf why;
 	buf_init(&why, 65536);
-	err_t e = cfg_lines_option(a->options, text, &why);
+	err_t e = cfg_lines_option(lines, text, &why);
 	if (e != OK)
 		say_why(&why);
 	buf_done(&why);
 	return e;
 }
 
-err_t ssh_option(struct ssh *s, const char *keyword, const char *value)
+err_t client_option(struct cfg_lines *lines, const char *keyword, const char *value)
 {
 	assert(value != NULL);
 	struct buf text;
@@ -53,9 +53,14 @@ err_t ssh_option(struct ssh *s, const char *keyword, const char *value)
 	buf_put(&text, "\"", 2); /* with the NUL */
 	err_t e = buf_err(&text);
 	if (e == OK)
-		e = put_option(&s->args, (const char *)text.p);
+		e = client_option_text(lines, (const char *)text.p);
 	buf_done(&text);
 	return e;
+}
+
+err_t ssh_option(struct ssh *s, const char *keyword, const char *value)
+{
+	return client_option(s->args.options, keyword, value);
 }
 
 /* ---- the options -------------------------------------------------------------------------------
@@ -66,13 +71,12 @@ err_t ssh_flag_config_file(struct ssh *s, const char *argument)
 	return OK;
 }
 
-err_t ssh_flag_identity(struct ssh *s, const char *argument)
+err_t client_option_identity(struct cfg_lines *lines, const char *home, const char *path)
 {
-	const char *path = argument;
 	struct buf whole;
 	buf_init(&whole, 65536);
 	if (path[0] == '~' && path[1] == '/')
-		buf_printf(&whole, "%s%s", s->me.home, path + 1);
+		buf_printf(&whole, "%s%s", home, path + 1);
 	else
 		buf_printf(&whole, "%s", path);
 	buf_put_u8(&whole, 0);
@@ -81,10 +85,15 @@ err_t ssh_flag_identity(struct ssh *s, const char *argument)
 			  ? 0 /* tokens: known later */
 			  : os_file_probe((const char *)whole.p);
 	if (why != 0)
-		fprintf(stderr, "Warning: Identity file %s not accessible: %s.\r\n", argument,
+		fprintf(stderr, "Warning: Identity file %s not accessible: %s.\r\n", path,
 			strerror(why));
 	buf_done(&whole);
-	return why != 0 ? OK : ssh_option(s, "IdentityFile", argument);
+	return why != 0 ? OK : client_option(lines, "IdentityFile", path);
+}
+
+err_t ssh_flag_identity(struct ssh *s, const char *argument)
+{
+	return client_option_identity(s->args.options, s->me.home, argument);
 }
 
 static err_t set_user(struct ssh_args *a, const char *user)
@@ -100,7 +109,7 @@ err_t ssh_flag_login(struct ssh *s, const char *argument)
 	return set_user(&s->args, argument);
 }
 
-static bool is_user_option(const char *text)
+bool client_option_is_user(const char *text)
 {
 	while (*text == ' ' || *text == '\t')
 		text++;
@@ -110,9 +119,9 @@ static bool is_user_option(const char *text)
 
 err_t ssh_flag_option(struct ssh *s, const char *argument)
 {
-	if (is_user_option(argument) && s->args.user == NULL)
+	if (client_option_is_user(argument) && s->args.user == NULL)
 		s->args.has_user_option = true;
-	return put_option(&s->args, argument);
+	return client_option_text(s->args.options, argument);
 }
 
 err_t ssh_flag_port(struct ssh *s, const char *argument)

@@ -27,7 +27,22 @@ struct copy_options {            /* a run's, for every connection of it */
 	const char *server;      /* -D: a command line, or (scp) a path; NULL = none */
 	uint32_t verbose;        /* -v, how often */
 	bool is_quiet;
+	bool has_user_option; /* -o User: it wins over that of a target */
 };
+
+/* flags.c.  What fails has been told. */
+MUST err_t copy_options_init(struct copy_options *o, const char *program);
+/*
+ * copy_flag - takes an option: 4 6 A C c F i J o P q v as ssh has them (P is its -p), S, D, and
+ *
+ *   b   no questions: BatchMode
+ *
+ * argument: NULL for those that have none; borrowed for the run.
+ */
+MUST err_t copy_flag(struct copy_options *o, char letter, const char *argument);
+/* After the last option. */
+MUST err_t copy_options_end(struct copy_options *o);
+void copy_options_done(struct copy_options *o);
 
 struct copy_to {                 /* where, and what is started there; borrowed */
 	const char *user, *host; /* user may be NULL */
