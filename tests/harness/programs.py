@@ -45,16 +45,28 @@ class Programs:
             raise RuntimeError(f"no ssh-speed beside {ssh}")
         return str(path)
 
+    def beside(self, name):
+        """Another program of the same build or installation."""
+        ssh = Path(self.ssh)
+        places = [ssh.parent / name, ssh.parent.parent / name / name]
+        path = next((p for p in places if p.is_file()), None)
+        if path is None:
+            raise RuntimeError(f"no {name} beside {ssh}")
+        return str(path)
+
+    @cached_property
+    def scp(self):
+        return for_everyone(self.beside("scp"))
+
+    @cached_property
+    def sftp(self):
+        return self.beside("sftp")
+
     @cached_property
     def sftp_server(self):
         if not self.is_bowline:
             return "/usr/lib/openssh/sftp-server"
-        ssh = Path(self.ssh)
-        places = [ssh.parent / "sftp-server", ssh.parent.parent / "sftp-server" / "sftp-server"]
-        path = next((p for p in places if p.is_file()), None)
-        if path is None:
-            raise RuntimeError(f"no sftp-server beside {ssh}")
-        return for_everyone(str(path))
+        return for_everyone(self.beside("sftp-server"))
 
     def query(self, what):
         """The names `ssh -Q what` prints."""

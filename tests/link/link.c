@@ -6,16 +6,21 @@
  *
  * Makes two namespaces with one TUN device each (10.77.0.1 and 10.77.0.2), prints the ids of two
  * processes that live in them, one line, and carries packets until its standard input ends.  Rate 0
- * is "as fast as it goes".  The queue counts packets that wait for the rate, as a router's does;
- * delay is added behind it.  Needs the right to make namespaces; the kernel needs only TUN.
+ * is "as fast as it goes".  The queue is what may wait for the rate, in packets of full size, as a
+ * router's does; delay is added behind it.  Needs the right to make namespaces; the kernel needs
+ * only TUN.
  *
- * Each direction is a ring of packets in the order they came.  As delay is the same for all, the
- * head of a ring is always the next one due.
+ * Without loss the kernel hands over TCP's segments unsplit, up to 64 KiB at once, so that the path
+ * costs little of the machine that it measures; with loss each packet is lost by itself.
+ *
+ * Each direction is a ring of packets in the order they came, and a ring of their bytes.  As delay
+ * is the same for all, the head of a ring is always the next one due.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/if_tun.h>
+#include <linux/virtio_net.h>
 #include <net/if.h>
 #include <poll.h>
 #include <sched.h>
@@ -30,17 +35,19 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RING = 65536, PACKET = 1600 };
+enum { RING = 1 << 17, PACKET = 1500, HEAD = sizeof(struct virtio_net_hdr) };
+#define BYTES     ((size_t)384 << 20) /* of each direction, under way */
+#define BYTES_MAX ((size_t)HEAD + 65536)
 
 struct packet {
-	uint64_t leaves_ns; /* the rate has let it out */
-	uint64_t due_ns;    /* leaves + delay */
-	size_t n;
-	uint8_t bytes[PACKET];
+	uint64_t due_ns;
+	size_t at, n;
 };
 
 struct way {
 	struct packet *ring;
+	uint8_t *bytes;
+	size_t at; /* where the next packet's bytes go */
 	uint32_t head, tail;
 	uint64_t free_ns; /* when the rate is free again */
 	int in, out;
@@ -90,9 +97,9 @@ static void set_address(int s, unsigned long what, const char *text)
 
 /* enters a fresh namespace and makes its device; a process that stays there is started for others
  */
-static int make_end(const char *address, pid_t *holder)
+static int make_end(const char *address, bool is_whole, pid_t *holder)
 {
-	struct ifreq r = {.ifr_name = "bow0", .ifr_flags = IFF_TUN | IFF_NO_PI};
+	struct ifreq r = {.ifr_name = "bow0", .ifr_flags = IFF_TUN | IFF_NO_PI | IFF_VNET_HDR};
 	int tun, s;
 
 	if (unshare(CLONE_NEWNET) != 0)
@@ -100,6 +107,8 @@ static int make_end(const char *address, pid_t *holder)
 	tun = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	if (tun < 0 || ioctl(tun, TUNSETIFF, &r) != 0)
 		die("/dev/net/tun");
+	if (is_whole && ioctl(tun, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4) != 0)
+		die("TUNSETOFFLOAD");
 	s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	set_address(s, SIOCSIFADDR, address);
 	set_address(s, SIOCSIFNETMASK, "255.255.255.0");
@@ -128,37 +137,50 @@ static bool lost(struct path *p)
 	return p->seed % 1000000u < p->loss_ppm;
 }
 
-/* packets that still wait for the rate */
+/* whether what waits for the rate is as much as may */
 static bool queue_full(const struct way *w, const struct path *p, uint64_t now)
 {
-	uint32_t waiting = w->tail - w->head;
-
-	if (waiting >= RING - 1)
-		return true;
-	if (p->rate_mbit == 0 || waiting < p->queue)
+	if (p->rate_mbit == 0 || w->free_ns <= now)
 		return false;
-	return w->ring[(w->tail - p->queue) % RING].leaves_ns > now;
+	return (w->free_ns - now) * p->rate_mbit / 8000u >= (uint64_t)p->queue * PACKET;
+}
+
+/* a place for one packet's bytes; NULL when all are under way */
+static uint8_t *place(struct way *w)
+{
+	size_t first = w->head == w->tail ? w->at : w->ring[w->head % RING].at;
+
+	if (w->tail - w->head >= RING - 1)
+		return NULL;
+	if (w->at >= first && BYTES - w->at < BYTES_MAX) {
+		if (w->head == w->tail)
+			first = BYTES;
+		w->at = 0;
+		return first > BYTES_MAX ? w->bytes : NULL;
+	}
+	return w->at >= first || first - w->at > BYTES_MAX ? w->bytes + w->at : NULL;
 }
 
 static void take(struct way *w, struct path *p)
 {
-	for (;;) {
-		struct packet *k = &w->ring[w->tail % RING];
-		uint64_t now = now_ns();
-		ssize_t n = read(w->in, k->bytes, sizeof k->bytes);
+	static uint8_t rest[BYTES_MAX];
 
-		if (n <= 0)
+	for (;;) {
+		uint8_t *at = place(w);
+		uint64_t now = now_ns();
+		ssize_t n = read(w->in, at != NULL ? at : rest, BYTES_MAX);
+
+		if (n <= HEAD)
 			return;
-		if (queue_full(w, p, now) || lost(p))
+		if (at == NULL || queue_full(w, p, now) || lost(p))
 			continue;
 		if (w->free_ns < now)
 			w->free_ns = now;
 		if (p->rate_mbit > 0)
-			w->free_ns += (uint64_t)n * 8000u / p->rate_mbit;
-		k->n = (size_t)n;
-		k->leaves_ns = w->free_ns;
-		k->due_ns = w->free_ns + p->delay_ns;
-		w->tail++;
+			w->free_ns += (uint64_t)(n - HEAD) * 8000u / p->rate_mbit;
+		w->ring[w->tail++ % RING] = (struct packet){
+			.due_ns = w->free_ns + p->delay_ns, .at = w->at, .n = (size_t)n};
+		w->at += (size_t)n;
 	}
 }
 
@@ -170,7 +192,7 @@ static uint64_t give(struct way *w)
 
 		if (k->due_ns > now_ns())
 			return k->due_ns;
-		while (write(w->out, k->bytes, k->n) < 0 && errno == EINTR)
+		while (write(w->out, w->bytes + k->at, k->n) < 0 && errno == EINTR)
 			;
 		w->head++;
 	}
@@ -217,16 +239,17 @@ int main(int argc, char **argv)
 	pid_t holder[2];
 	int a, b;
 
-	if (argc < 2 || p.queue == 0 || p.queue >= RING || p.seed == 0) {
+	if (argc < 2 || p.queue == 0 || p.queue > 1000000 || p.seed == 0) {
 		(void)fprintf(stderr, "link RTT-MS [RATE-MBIT [QUEUE [LOSS-PPM [SEED]]]]\n");
 		return 2;
 	}
-	a = make_end("10.77.0.1", &holder[0]);
-	b = make_end("10.77.0.2", &holder[1]);
+	a = make_end("10.77.0.1", p.loss_ppm == 0, &holder[0]);
+	b = make_end("10.77.0.2", p.loss_ppm == 0, &holder[1]);
 	w[0].in = w[1].out = a;
 	w[0].out = w[1].in = b;
 	for (int i = 0; i < 2; i++)
-		if ((w[i].ring = calloc(RING, sizeof *w[i].ring)) == NULL)
+		if ((w[i].ring = calloc(RING, sizeof *w[i].ring)) == NULL ||
+			(w[i].bytes = malloc(BYTES)) == NULL)
 			die("memory");
 	(void)printf("%d %d\n", (int)holder[0], (int)holder[1]);
 	(void)fflush(stdout);
