@@ -9,7 +9,7 @@ packages_check="chromium clang-14 clang-format-14 clang-tidy-14 cppcheck curl dr
 	openssh-client openssh-client-ssh1 openssh-server openssh-sftp-server openssh-tests procps putty-tools
 	rsync python3-asyncssh python3-cryptography python3-paramiko python3-pytest ssh-audit sshfs telnet
 	tinysshd valgrind"
-packages_bench="dropbear-bin iproute2 openssh-client openssh-server"
+packages_bench="dropbear-bin iperf3 iproute2 openssh-client openssh-server openssh-sftp-server procps"
 
 # need_packages NAME...: root gets what is missing, anyone else gets the names and a failure.
 need_packages() {

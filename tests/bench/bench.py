@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: ISC
 """Bowline against the installed OpenSSH and Dropbear, in one run, interleaved, medians.
 
-    bench.py [--rounds N] [--mib N] [--only bulk,login,roundtrips,memory,ciphers] [--json FILE] [PART...]
+    bench.py [--rounds N] [--mib N] [--only bulk,login,roundtrips,memory,ciphers,copy] [--json FILE] [PART...]
 
-Parts by name do the same as --only; without either all but ciphers run.
+Parts by name do the same as --only; without either all but ciphers and copy run.  The options of copy: copying.py.
 
 Each program talks to its own server on loopback.  Data is random, in memory, and goes to /dev/null.
 CPU time is that of the client's tree and of the server's tree, apart.
@@ -27,6 +27,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parent / "interop")]
 sys.dont_write_bytecode = True
 
 import ciphers                                          # noqa: E402
+import copying                                          # noqa: E402
 import peers                                            # noqa: E402
 from harness import link, measure, programs, world      # noqa: E402
 from harness.side import Side, memory_file              # noqa: E402
@@ -243,21 +244,28 @@ def table(figures, names, first):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--mib", type=int, default=512)
+    parser.add_argument("--mib", type=int, help="512; 1024 for copy")
     parser.add_argument("--only", default="bulk,login,roundtrips,memory")
-    parser.add_argument("part", nargs="*", help="bulk, login, roundtrips, memory, ciphers")
+    parser.add_argument("part", nargs="*", help="bulk, login, roundtrips, memory, ciphers, copy")
     parser.add_argument("--json")
+    copying.options(parser)
     arguments = parser.parse_args()
+    wanted = arguments.part or arguments.only.split(",")
     tested, installed = programs.under_test(), programs.installed()
     w = world.World.make((installed or tested).keygen, payload_mib=1)
-    payload = memory_file(w)
+    if "copy" in wanted:
+        rows = copying.run(w, tested, installed, arguments)
+        if arguments.json:
+            Path(arguments.json).write_text(json.dumps(rows, indent=1))
+        if wanted == ["copy"]:
+            return
+    payload, mib = memory_file(w), arguments.mib or 512
     sides, figures = [], {}
 
     def report(row, unit, side, value):
         figures.setdefault((row, unit), {})[side] = value
     try:
-        world.fill(payload, arguments.mib)
-        wanted = arguments.part or arguments.only.split(",")
+        world.fill(payload, mib)
         old_ciphers = "ciphers" in wanted
         sides.append(Side(tested.name, w, tested, old_ciphers))
         if installed and tested != installed:
@@ -282,7 +290,7 @@ def main():
         for side in sides:
             side.stop()
     print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} CPUs, Linux {platform.release()}; "
-          f"{arguments.mib} MiB, medians of {arguments.rounds} and more; "
+          f"{mib} MiB, medians of {arguments.rounds} and more; "
           f"CPU by {'control groups' if sides[0].server_cpu.exact else 'wait(2)'}")
     table(figures, [s.name for s in sides], sides[0].name)
     if arguments.json:
