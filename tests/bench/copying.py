@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from harness import link, measure, world
-from harness.copy import Copy, make_tree, there
+from harness.copier import Copy, make_tree, there
 from harness.side import Side, memory_file
 from harness.server import Sshd
 
