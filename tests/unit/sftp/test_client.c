@@ -555,7 +555,7 @@ static void what_waits_to_be_sent_is_bounded(void **state)
 	err_t e = OK;
 	memset(path, 'p', sizeof(path));
 	cx_start_plain(&x);
-	while (e == OK && n < ARRAY_N(v)) {
+	while (e == OK && n < ARRAY_N(v) - 1) {
 		v[n] = (struct sf_ask){.on = cx_on, .arg = &x};
 		e = sf_ask_stat(
 			x.c, &v[n], &(struct sf_stat){.path = cslice_of(path, sizeof(path))});
