@@ -31,7 +31,10 @@ static NORETURN void run_shell(const char *shell, const char *command)
 	_exit(127);
 }
 
-err_t helper_shell(const char *shell, const char *command, struct helper *out)
+/* What the child becomes; does not return. */
+typedef void become_fn(const void *what);
+
+static err_t start(become_fn *become, const void *what, struct helper *out)
 {
 	int in[2] = {-1, -1}, back[2] = {-1, -1};
 	if (pipe2(in, O_CLOEXEC) < 0)
@@ -46,7 +49,8 @@ err_t helper_shell(const char *shell, const char *command, struct helper *out)
 	if (pid == 0) {
 		if (dup2(in[0], STDIN_FILENO) < 0 || dup2(back[1], STDOUT_FILENO) < 0)
 			_exit(127);
-		run_shell(shell, command);
+		become(what);
+		_exit(127);
 	}
 	close(in[0]);
 	close(back[1]);
@@ -57,6 +61,22 @@ err_t helper_shell(const char *shell, const char *command, struct helper *out)
 	}
 	*out = (struct helper){.pid = pid, .from = back[0], .to = in[1]};
 	return OK;
+}
+
+struct shell_line {
+	const char *shell, *command;
+};
+
+static void become_shell(const void *what)
+{
+	const struct shell_line *l = what;
+	run_shell(l->shell, l->command);
+}
+
+err_t helper_shell(const char *shell, const char *command, struct helper *out)
+{
+	struct shell_line l = {shell, command};
+	return start(become_shell, &l, out);
 }
 
 void helper_end(struct helper *c)
@@ -96,6 +116,41 @@ static void read_until_end(int fd, struct buf *out)
 static char *const *exec_argv(const char *const *argv)
 {
 	return (char *const *)argv; /* execvp's prototype is older than const; it changes nothing */
+}
+
+struct program {
+	const char *const *argv;
+	bool is_aside;
+};
+
+static void become_program(const void *what)
+{
+	const struct program *p = what;
+	os_signals_reset();
+	if (p->is_aside) {
+		(void)signal(SIGINT, SIG_IGN);
+		(void)signal(SIGTSTP, SIG_IGN);
+	}
+	execvp(p->argv[0], exec_argv(p->argv));
+	fprintf(stderr, "%s: %s\r\n", p->argv[0], strerror(errno));
+	_exit(1);
+}
+
+err_t helper_start(const char *const *argv, bool is_aside, struct helper *out)
+{
+	struct program p = {argv, is_aside};
+	return start(become_program, &p, out);
+}
+
+bool helper_has_ended(struct helper *c, int *status)
+{
+	int how;
+	pid_t pid = c->pid > 0 ? waitpid(c->pid, &how, WNOHANG) : -1;
+	if (pid == 0 || (pid < 0 && errno == EINTR))
+		return false;
+	c->pid = 0;
+	*status = pid > 0 && WIFEXITED(how) ? WEXITSTATUS(how) : 255;
+	return true;
 }
 
 err_t helper_capture(

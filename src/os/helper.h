@@ -20,6 +20,15 @@ struct helper {
  * Pipes, not a socket: some shells read their start-up files when stdin is a socket.
  */
 MUST err_t helper_shell(const char *shell, const char *command, struct helper *out);
+/*
+ * helper_start - run a program with pipes at its stdin and stdout; stderr and terminal are shared
+ *
+ * is_aside: a ^C or ^Z at the terminal is for us only.  What keeps it from starting is told on
+ * stderr by the child, which then ends with 1.
+ */
+MUST err_t helper_start(const char *const *argv, bool is_aside, struct helper *out);
+/* Has it ended?  Then *status is its exit status, or 255 when a signal ended it; told once. */
+bool helper_has_ended(struct helper *c, int *status);
 void helper_end(struct helper *c); /* closes the pipes, sends HUP, does not wait */
 
 /* Runs argv, waits, and appends what it printed to out.  *status: exit status, or 255 when a signal

@@ -51,6 +51,13 @@ void logsink_level(struct logsink *s, enum log_level level)
 	log_set(put_line, s, level);
 }
 
+void logsink_stderr(enum log_level level)
+{
+	static const struct logsink plain = {.fd = STDERR_FILENO};
+	/* put_line only reads it */
+	log_set(put_line, (void *)(uintptr_t)&plain, level);
+}
+
 int logsink_file(struct logsink *s, const char *path, enum log_level level)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);

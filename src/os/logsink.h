@@ -18,6 +18,8 @@ struct logsink {
 /* Goes to stderr until logsink_file or logsink_syslog. */
 void logsink_start(struct logsink *s, enum log_level level);
 void logsink_level(struct logsink *s, enum log_level level);
+/* To stderr, without a sink of one's own. */
+void logsink_stderr(enum log_level level);
 /* Appends to a file, made with mode 0600.  Gives errno or 0. */
 int logsink_file(struct logsink *s, const char *path, enum log_level level);
 /* facility: the LOG_* number >> 3. */

@@ -77,8 +77,7 @@ static struct cslice first_line(struct cslice s)
 static void say_end(struct remote *r, err_t why)
 {
 	struct cslice first = sf_client_first(r->sf);
-	bool is_protocol = err_kind_of(why) == ERR_KIND_PEER && why != E_CLOSED &&
-			   why != E_DISCONNECTED && why != E_TIMEOUT;
+	bool is_protocol = why == E_LENGTH || why == E_FORMAT || why == E_UNEXPECTED;
 	if (is_text(first)) {
 		char before[128];
 		(void)snprintf(before, sizeof(before),

@@ -225,7 +225,10 @@ err_t ssh_connect(struct ssh *s)
 	s->pump.on_event = on_tp_event;
 	s->pump.before_send = before_send;
 	s->pump.on_closed = on_closed;
-	TRY(ev_new(&s->ev));
+	if (s->shared_ev != NULL)
+		s->ev = s->shared_ev;
+	else
+		TRY(ev_new(&s->ev));
 	TRY(connect_start(s));
 	if (s->logins == 0)
 		identities_load(s); /* while the server's first bytes are under way */
@@ -238,7 +241,8 @@ static void end_connection(struct ssh *s)
 	au_client_free(s->au);
 	connect_done(s);
 	buf_done(&s->methods);
-	ev_free(s->ev);
+	if (s->ev != s->shared_ev)
+		ev_free(s->ev);
 	s->cn = NULL;
 	s->au = NULL;
 	s->ev = NULL;

@@ -103,6 +103,7 @@ struct ssh {
 	struct logsink log;
 
 	struct ev *ev;
+	struct ev *shared_ev; /* of a run with several connections at once; NULL = one of its own */
 	int fd_in, fd_out;
 	struct helper proxy;
 	bool is_proxied;
@@ -210,6 +211,19 @@ MUST err_t login_start(struct ssh *s);
 MUST err_t login_message(struct ssh *s, uint8_t msg, struct cslice body);
 MUST err_t login_poll(struct ssh *s);
 
+/* request.c: after the login, of every session. */
+/* The connection engine, and (chan may be NULL) a session's channel. */
+MUST err_t ssh_open_session(struct ssh *s, uint32_t *chan);
+MUST err_t ssh_request(
+	struct ssh *s, uint32_t chan, const char *name, bool want_reply, struct buf *body);
+MUST err_t ssh_request_env(struct ssh *s, uint32_t chan); /* SendEnv, SetEnv */
+/* "exec", "shell", "subsystem"; with a reply. */
+MUST err_t ssh_request_program(struct ssh *s, uint32_t chan, const char *name, const char *command);
+void ssh_set_qos(struct ssh *s, bool has_tty);
+void ssh_say_open_failed(const struct cn_event *e);
+void ssh_say_exit_signal(const struct ssh_exit_signal *m);
+void ssh_alive_arm(struct ssh *s); /* ServerAliveInterval */
+
 /* refused.c: the cause, for the person. */
 void login_say_refused(struct ssh *s, struct cslice methods);
 
@@ -217,7 +231,7 @@ void login_say_refused(struct ssh *s, struct cslice methods);
 /* Before all else: stdin, stdout, stderr are open, the log goes to stderr, the library runs, who we
  * are is known.  What fails has been told. */
 MUST err_t ssh_begin(struct ssh *s);
-/* Connects; then ev_run(s->ev). */
+/* Connects; then ev_run(s->ev), which is shared_ev where that is set. */
 MUST err_t ssh_connect(struct ssh *s);
 /* From now on signals are events.  Before it they end the process at once: a file, an agent or a
  * token may keep it waiting. */

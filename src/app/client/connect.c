@@ -213,6 +213,8 @@ void connect_done(struct ssh *s)
 	pump_stop(&s->pump);
 	if (s->ev != NULL && s->connect_timer.on != NULL)
 		ev_timer_stop(s->ev, &s->connect_timer);
+	if (s->ev != NULL && s->alive_timer.on != NULL)
+		ev_timer_stop(s->ev, &s->alive_timer);
 	if (s->is_proxied)
 		helper_end(&s->proxy);
 	else if (s->fd_in >= 0)

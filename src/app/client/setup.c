@@ -299,6 +299,8 @@ err_t setup_config(struct ssh *s)
 	buf_done(&why);
 	TRY(e);
 	s->has_cfg = true;
+	if (a->port != 0)
+		s->cfg.port = a->port;
 	set_log(s, a->has_level ? a->level : (enum log_level)s->cfg.log_level);
 	TRY(name_user(s));
 	TRY(name_host(s));

@@ -28,6 +28,9 @@ struct copy_options {            /* a run's, for every connection of it */
 	uint32_t verbose;        /* -v, how often */
 	bool is_quiet;
 	bool has_user_option; /* -o User: it wins over that of a target */
+	/* Set by a signal's event: what waits ends (E_INTERRUPTED).  NULL = signals end the process
+	 * by themselves. */
+	const bool *is_interrupted;
 };
 
 /* flags.c.  What fails has been told. */
@@ -62,7 +65,7 @@ struct copy_conn;
 MUST err_t copy_connect(struct copy_conn **out, const struct copy_options *o,
 	const struct copy_to *to, struct ev *ev);
 struct link *copy_link(struct copy_conn *c);
-/* Ends it: waits for the other end's exit status (255: lost). */
+/* Ends it: waits for the other end's exit status (255: lost).  After remote_done. */
 int copy_close(struct copy_conn *c);
 
 #endif

@@ -11,14 +11,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "app/common/qos.h"
 #include "app/ssh/ssh.h"
-#include "run/path.h"
-#include "transport/peer.h"
 
-#define PACKET_DATA 32768
-#define SECOND_US   1000000
-#define BODY_MAX    ((size_t)4 << 20)
+#define SECOND_US 1000000
+#define BODY_MAX  ((size_t)4 << 20)
 
 /* ---- what is asked of the server ----------------------------------------------------------------
  */
@@ -38,13 +34,6 @@ static bool wants_tty(struct ssh *s)
 	return true;
 }
 
-static err_t send_request(struct ssh *s, const char *name, bool want_reply, struct buf *body)
-{
-	TRY(buf_err(body));
-	log_debug2("channel 0: request %s confirm %d", name, want_reply);
-	return cn_request(s->cn, s->session->chan, name, want_reply, buf_bytes(body));
-}
-
 static err_t request_pty(struct ssh *s)
 {
 	struct buf modes, body;
@@ -59,78 +48,11 @@ static err_t request_pty(struct ssh *s)
 	buf_put_u32(&body, size.xpixel);
 	buf_put_u32(&body, size.ypixel);
 	buf_put_string(&body, buf_bytes(&modes));
-	err_t e = send_request(s, "pty-req", true, &body);
+	err_t e = ssh_request(s, s->session->chan, "pty-req", true, &body);
 	s->session->pty_reply_due = e == OK;
 	buf_done(&modes);
 	buf_done(&body);
 	return e;
-}
-
-static err_t send_env(struct ssh *s, struct cslice name, struct cslice value)
-{
-	struct buf body;
-	buf_init(&body, BODY_MAX);
-	buf_put_string(&body, name);
-	buf_put_string(&body, value);
-	log_debug1("channel 0: setting env %.*s = \"%.*s\"", (int)name.n, (const char *)name.p,
-		(int)value.n, (const char *)value.p);
-	err_t e = send_request(s, "env", false, &body);
-	buf_done(&body);
-	return e;
-}
-
-static bool split_pair(const char *pair, struct cslice *name, const char **value)
-{
-	const char *eq = strchr(pair, '=');
-	if (eq == NULL || eq == pair)
-		return false;
-	*name = cslice_of(pair, (size_t)(eq - pair));
-	*value = eq + 1;
-	return true;
-}
-
-/* SendEnv: the patterns in order; one with a minus in front takes names back out. */
-static bool is_sent(const struct cfg_list *patterns, struct cslice name)
-{
-	bool yes = false;
-	for (size_t i = 0; i < patterns->n; i++) {
-		const char *p = patterns->v[i];
-		if (glob_match(cslice_str(p + (p[0] == '-')), name))
-			yes = p[0] != '-';
-	}
-	return yes;
-}
-
-/* SetEnv: the first value of a name wins. */
-static bool is_set_before(const struct cfg_list *pairs, size_t at, struct cslice name)
-{
-	struct cslice other;
-	const char *value;
-	for (size_t i = 0; i < at; i++)
-		if (split_pair(pairs->v[i], &other, &value) && cslice_eq(other, name))
-			return true;
-	return false;
-}
-
-static err_t request_env(struct ssh *s)
-{
-	const struct client_config *c = &s->cfg;
-	struct cslice name;
-	const char *value;
-	for (char **e = environ; c->send_env.n > 0 && *e != NULL; e++)
-		if (split_pair(*e, &name, &value) && is_sent(&c->send_env, name))
-			TRY(send_env(s, name, cslice_str(value)));
-	for (size_t i = 0; i < c->set_env.n; i++) {
-		char *expanded = NULL;
-		if (!split_pair(c->set_env.v[i], &name, &value) ||
-			is_set_before(&c->set_env, i, name))
-			continue;
-		TRY(setup_expand(s, value, TOKENS_ALL, &expanded));
-		err_t e = send_env(s, name, cslice_str(expanded));
-		free(expanded);
-		TRY(e);
-	}
-	return OK;
 }
 
 static const char *program_request(const struct ssh *s)
@@ -138,31 +60,6 @@ static const char *program_request(const struct ssh *s)
 	if (s->cfg.session_type == CFG_SESSION_SUBSYSTEM)
 		return "subsystem";
 	return s->args.has_command ? "exec" : "shell";
-}
-
-static err_t request_program(struct ssh *s)
-{
-	struct buf body;
-	const char *name = program_request(s);
-	buf_init(&body, BODY_MAX);
-	if (s->args.has_command) {
-		log_debug1("Sending %s: %s", strcmp(name, "exec") == 0 ? "command" : "subsystem",
-			(const char *)s->args.command.p);
-		buf_put_cstring(&body, (const char *)s->args.command.p);
-	}
-	err_t e = send_request(s, name, true, &body);
-	buf_done(&body);
-	return e;
-}
-
-static void set_qos(struct ssh *s)
-{
-	const struct cfg_list *names = &s->cfg.ipqos;
-	if (s->is_proxied || names->n == 0)
-		return;
-	int tos = qos_tos(names->v[s->session->has_tty || names->n == 1 ? 0 : 1]);
-	if (tos >= 0 && (tos != 0 || s->session->has_tty))
-		dial_set_tos(s->fd_in, tos);
 }
 
 /* ---- joined to our descriptors ------------------------------------------------------------------
@@ -195,12 +92,13 @@ static err_t on_opened(struct ssh *s)
 	struct session *x = s->session;
 	x->is_open = true;
 	x->has_tty = wants_tty(s);
-	set_qos(s);
+	ssh_set_qos(s, x->has_tty);
 	log_debug1("Entering interactive session.");
 	if (x->has_tty)
 		TRY(request_pty(s));
-	TRY(request_env(s));
-	TRY(request_program(s));
+	TRY(ssh_request_env(s, x->chan));
+	TRY(ssh_request_program(s, x->chan, program_request(s),
+		s->args.has_command ? (const char *)s->args.command.p : NULL));
 	x->replies_due = x->has_tty ? 2 : 1;
 	tty_raw_init(&x->raw, STDIN_FILENO);
 	if (x->has_tty && isatty(STDIN_FILENO) && tty_raw_enter(&x->raw) != OK)
@@ -210,18 +108,8 @@ static err_t on_opened(struct ssh *s)
 
 err_t session_start(struct ssh *s)
 {
-	struct cn_limits limits = {.max_packet = PACKET_DATA, .window_max = path_window(s->fd_in)};
-	TRY(cn_new(&s->cn, &(struct cn_env){.tp = s->tp, .limits = limits}));
-	session_alive_arm(s);
-	if (s->cfg.session_type != CFG_SESSION_NONE) {
-		TRY(cn_open(s->cn, "session", cslice_of(NULL, 0), &s->session->chan));
-		log_debug1("channel 0: new session [client-session]");
-	}
-	if (peer_is(tp_peer_version(s->tp), "OpenSSH_*")) {
-		log_debug1("Requesting no-more-sessions@openssh.com");
-		TRY(cn_global(s->cn, "no-more-sessions@openssh.com", false, cslice_of(NULL, 0)));
-	}
-	return OK;
+	bool has_session = s->cfg.session_type != CFG_SESSION_NONE;
+	return ssh_open_session(s, has_session ? &s->session->chan : NULL);
 }
 
 void session_resize(struct ssh *s)
@@ -236,7 +124,7 @@ void session_resize(struct ssh *s)
 	buf_put_u32(&body, size.rows);
 	buf_put_u32(&body, size.xpixel);
 	buf_put_u32(&body, size.ypixel);
-	if (send_request(s, "window-change", false, &body) != OK)
+	if (ssh_request(s, x->chan, "window-change", false, &body) != OK)
 		log_debug1("window-change was not sent");
 	buf_done(&body);
 	pump_kick(&s->pump);
@@ -271,9 +159,7 @@ static void on_exit_signal(const struct session *x, struct cslice body)
 		return;
 	if (cslice_eq_str(m.name, "PIPE") && x->io.out.is_broken)
 		return; /* `ssh host yes | head`: we closed first */
-	ssh_say(LOG_L_INFO, "The remote command was ended by signal %.*s%s%s%.*s", (int)m.name.n,
-		(const char *)m.name.p, m.core ? " (core dumped)" : "", m.message.n > 0 ? ": " : "",
-		(int)num_min(m.message.n, 1024), (const char *)m.message.p);
+	ssh_say_exit_signal(&m);
 }
 
 static err_t on_request(struct ssh *s, const struct cn_event *e)
@@ -320,16 +206,6 @@ static void on_reply(struct ssh *s, bool ok)
 	ssh_finish(s, SSH_EXIT_ERROR, "disconnected by user");
 }
 
-static void on_open_failed(struct ssh *s, const struct cn_event *e)
-{
-	static const char *const reasons[] = {"unknown reason", "administratively prohibited",
-		"connect failed", "unknown channel type", "resource shortage"};
-	ssh_say(LOG_L_ERROR, "channel 0: open failed: %s: %.*s",
-		e->reason < ARRAY_N(reasons) ? reasons[e->reason] : reasons[0],
-		(int)num_min(e->data.n, 1024), (const char *)e->data.p);
-	ssh_finish(s, SSH_EXIT_ERROR, "disconnected by user");
-}
-
 static err_t on_event(struct ssh *s, struct cn_event *e)
 {
 	struct session *x = s->session;
@@ -337,7 +213,8 @@ static err_t on_event(struct ssh *s, struct cn_event *e)
 	case CN_EV_OPENED:
 		return on_opened(s);
 	case CN_EV_OPEN_FAILED:
-		on_open_failed(s, e);
+		ssh_say_open_failed(e);
+		ssh_finish(s, SSH_EXIT_ERROR, "disconnected by user");
 		return OK;
 	case CN_EV_OPEN: /* nothing was asked for that would need one */
 		return cn_refuse(s->cn, e->chan, 1, "open failed");
@@ -418,40 +295,4 @@ err_t session_poll(struct ssh *s)
 		}
 	}
 	return cn_flush(s->cn);
-}
-
-/* ---- is the server still there? -----------------------------------------------------------------
- */
-static void on_alive_timer(struct ev_timer *t, uint64_t now_us)
-{
-	struct ssh *s = t->arg;
-	struct tp_counts n;
-	(void)now_us;
-	if (s->is_done)
-		return;
-	tp_counts(s->tp, &n);
-	if (n.packets_in != s->alive_packets)
-		s->alive_missed = 0;
-	s->alive_packets = n.packets_in;
-	if (s->alive_missed >= s->cfg.server_alive_count_max && s->cfg.server_alive_count_max > 0) {
-		session_stop(s);
-		ssh_say(LOG_L_FATAL, "Timeout, server %s not responding.", s->host);
-		ssh_finish(s, SSH_EXIT_ERROR, NULL);
-		return;
-	}
-	s->alive_missed++;
-	if (cn_global(s->cn, "keepalive@openssh.com", true, cslice_of(NULL, 0)) != OK)
-		log_debug1("keepalive was not sent");
-	session_alive_arm(s);
-	pump_kick(&s->pump);
-}
-
-void session_alive_arm(struct ssh *s)
-{
-	if (s->cfg.server_alive_interval <= 0)
-		return;
-	s->alive_timer.on = on_alive_timer;
-	s->alive_timer.arg = s;
-	ev_timer_set(s->ev, &s->alive_timer,
-		ev_now(s->ev) + (uint64_t)s->cfg.server_alive_interval * SECOND_US);
 }

@@ -55,7 +55,6 @@ void session_end(struct ssh *s);              /* in order, with the status of th
 /* The connection is over, what has arrived is the user's: true when a slow reader has not taken all
  * of it yet; then `done` follows. */
 bool session_drain(struct ssh *s, void (*done)(void *arg));
-void session_alive_arm(struct ssh *s);
 
 /* escape.c: a filter for chanio. */
 size_t escape_filter(void *arg, uint8_t *p, size_t n);
