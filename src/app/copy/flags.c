@@ -128,7 +128,7 @@ err_t copy_options_init(struct copy_options *o, const char *program)
 	if (e == OK)
 		e = client_option(o->lines, "ClearAllForwardings", "yes");
 	if (e == OK)
-		e = client_option(o->lines, "RemoteCommand", "none");
+		e = client_option_text(o->lines, "RemoteCommand=none");
 	if (e == OK)
 		e = client_option(o->lines, "RequestTTY", "no");
 	for (size_t i = 0; e == OK && i < ARRAY_N(first_words); i++)
