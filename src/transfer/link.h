@@ -48,6 +48,7 @@ MUST err_t link_put(struct link *l, struct cslice data);
 struct link_fds;
 MUST err_t link_fds_new(struct link_fds **out, struct ev *ev, int in, int out_fd);
 struct link *link_fds_face(struct link_fds *l);
+bool link_fds_has_unsent(const struct link_fds *l); /* kick writes on */
 void link_fds_free(struct link_fds *l);
 
 /* A channel that is open already; its events are given by link_channel_event (DATA, ROOM, EOF,

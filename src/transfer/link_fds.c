@@ -31,6 +31,7 @@ struct link_fds {
 	uint8_t *waiting;
 	size_t at, n; /* of waiting */
 	bool is_finished, is_ended, is_out_dead;
+	bool is_refused; /* somebody waits for room: on_room is owed */
 	bool is_inside, is_gone; /* a call back is under way; freed by it */
 };
 
@@ -71,7 +72,7 @@ static void write_out(struct link_fds *l)
 	if (l->n == 0 && (l->is_finished || l->is_out_dead))
 		close_out(l);
 	else
-		ev_io_want(l->face.ev, &l->out, l->n > 0 ? EV_OUT : 0);
+		ev_io_want(l->face.ev, &l->out, l->n > 0 || l->is_refused ? EV_OUT : 0);
 }
 
 static err_t reserve(struct link *face, size_t want, struct iovec iov[TP_BULK_MAX], size_t *niov)
@@ -79,8 +80,10 @@ static err_t reserve(struct link *face, size_t want, struct iovec iov[TP_BULK_MA
 	struct link_fds *l = of(face);
 	if (l->is_finished || l->is_ended)
 		return E_CLOSED;
-	if (l->n - l->at >= OUT_FULL)
+	if (l->n - l->at >= OUT_FULL) {
+		l->is_refused = true;
 		return E_AGAIN;
+	}
 	if (l->at > 0 && (l->at == l->n || want > OUT_CAP - l->n)) {
 		memmove(l->waiting, l->waiting + l->at, l->n - l->at);
 		l->n -= l->at;
@@ -218,6 +221,7 @@ static void on_out(struct ev_io *io, unsigned happened)
 	struct link_fds *l = io->arg;
 	(void)happened;
 	begin_inside(l);
+	l->is_refused = false;
 	write_out(l);
 	end_inside(l);
 }
@@ -277,6 +281,11 @@ err_t link_fds_new(struct link_fds **out, struct ev *ev, int in, int out_fd)
 struct link *link_fds_face(struct link_fds *l)
 {
 	return &l->face;
+}
+
+bool link_fds_has_unsent(const struct link_fds *l)
+{
+	return l->n > l->at && !l->is_out_dead;
 }
 
 static void release(struct link_fds *l)
