@@ -107,8 +107,10 @@ struct rcp_sink {
 	struct rcp_times times;
 };
 
-/* asked: borrowed as long as the sink lives, or NULL.  Greets the source. */
+/* asked: borrowed as long as the sink lives, or NULL. */
 void rcp_sink_init(struct rcp_sink *s, bool is_recursive, const struct rcp_asked *asked);
+/* First of all.  text: why nothing can be taken, NULL = it can. */
+MUST err_t rcp_sink_greet(struct rcp_sink *s, const char *text);
 void rcp_sink_done(struct rcp_sink *s);
 /*
  * rcp_sink_next - the next event out of *in, which moves on
@@ -147,6 +149,7 @@ MUST err_t rcp_source_dir_end(struct rcp_source *s);
  * is not empty.  Then how many did. */
 uint64_t rcp_source_room(const struct rcp_source *s);
 void rcp_source_filled(struct rcp_source *s, uint64_t n);
+bool rcp_source_is_sent(const struct rcp_source *s); /* all of it: rcp_source_file_end is next */
 /* All of it was sent; text: what failed while reading it.  Answered. */
 MUST err_t rcp_source_file_end(struct rcp_source *s, const char *text);
 /* Something could not be sent at all.  Between records; not answered. */

@@ -8,8 +8,9 @@
 #include "sftp/rcp_int.h"
 
 enum phase {
-	P_RECORD, /* a record, or its rest */
-	P_ANSWER, /* is owed by the caller */
+	P_GREETING, /* is owed by the caller */
+	P_RECORD,   /* a record, or its rest */
+	P_ANSWER,   /* is owed by the caller */
 	P_DATA,
 	P_STATUS, /* the source's word after the data */
 	P_OVER    /* the source gave up */
@@ -18,8 +19,15 @@ enum phase {
 void rcp_sink_init(struct rcp_sink *s, bool is_recursive, const struct rcp_asked *asked)
 {
 	*s = (struct rcp_sink){.asked = asked, .is_recursive = is_recursive, .is_first = true};
-	rcp_side_init(&s->side, P_RECORD);
-	buf_put_u8(&s->side.out, 0);
+	rcp_side_init(&s->side, P_GREETING);
+}
+
+err_t rcp_sink_greet(struct rcp_sink *s, const char *text)
+{
+	if (s->side.phase != P_GREETING)
+		return E_PHASE;
+	s->side.phase = text == NULL ? P_RECORD : P_OVER;
+	return rcp_put_answer(&s->side, text == NULL ? 0 : 1, text);
 }
 
 void rcp_sink_done(struct rcp_sink *s)
@@ -218,7 +226,7 @@ err_t rcp_sink_next(struct rcp_sink *s, struct cslice *in, struct rcp_event *out
 	struct rcp_event e = {0};
 	if (s->side.err != OK)
 		return s->side.err;
-	if (s->side.phase == P_ANSWER)
+	if (s->side.phase == P_ANSWER || s->side.phase == P_GREETING)
 		return E_PHASE;
 	rcp_line_return(&s->side);
 	while (e.type == RCP_EV_NONE && in->n > 0 && s->side.phase != P_OVER) {
@@ -237,6 +245,7 @@ err_t rcp_sink_answer(struct rcp_sink *s, const char *text)
 		return s->side.err;
 	if (s->side.phase != P_ANSWER)
 		return E_PHASE;
+	rcp_line_return(&s->side);
 	s->side.phase = P_RECORD;
 	if (text == NULL && s->kind == 'C')
 		s->side.phase = s->size > 0 ? P_DATA : P_STATUS;
@@ -252,6 +261,7 @@ err_t rcp_sink_end(struct rcp_sink *s)
 {
 	if (s->side.err != OK)
 		return s->side.err;
+	rcp_line_return(&s->side);
 	if (s->side.phase == P_RECORD && s->depth == 0 && s->side.line.b.n == 0)
 		return OK;
 	return s->side.phase == P_OVER ? OK : rcp_fail(&s->side, E_CLOSED, "lost connection");

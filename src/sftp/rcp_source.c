@@ -170,6 +170,11 @@ void rcp_source_filled(struct rcp_source *s, uint64_t n)
 	s->left -= n < s->left ? n : s->left;
 }
 
+bool rcp_source_is_sent(const struct rcp_source *s)
+{
+	return s->side.phase == P_DATA && s->side.err == OK && s->left == 0;
+}
+
 err_t rcp_source_file_end(struct rcp_source *s, const char *text)
 {
 	if (s->side.err != OK)

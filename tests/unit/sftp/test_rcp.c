@@ -120,6 +120,7 @@ static struct run sink_run(const struct sink_case *c, int how)
 	if (c->asked != NULL)
 		assert_int_equal(rcp_asked_init(&asked, c->asked, c->is_recursive), OK);
 	rcp_sink_init(&s, c->is_recursive, c->asked != NULL ? &asked : NULL);
+	assert_int_equal(rcp_sink_greet(&s, NULL), OK);
 	while (r.err == OK) {
 		struct rcp_event e;
 		r.err = rcp_sink_next(&s, &in, &e);
@@ -128,6 +129,7 @@ static struct run sink_run(const struct sink_case *c, int how)
 				break;
 			continue;
 		}
+		bool is_all = in.n == 0 && pieces.given == c->in.n;
 		if (r.err != OK)
 			break;
 		note(&r, &e);
@@ -138,7 +140,7 @@ static struct run sink_run(const struct sink_case *c, int how)
 			assert_int_equal(rcp_sink_answer(&s, is_refused ? "no room" : NULL), OK);
 		}
 		assert_int_equal(rcp_sink_answer(&s, NULL), E_PHASE);
-		if (e.type == RCP_EV_FATAL || e.type == RCP_EV_OVER)
+		if (e.type == RCP_EV_FATAL || e.type == RCP_EV_OVER || is_all)
 			break;
 	}
 	struct cslice ready = rcp_ready(&s.side);
@@ -373,6 +375,7 @@ static void sink_has_limits(void **state)
 		buf_put_u8(&b, '\n');
 		struct cslice in = buf_bytes(&b);
 		rcp_sink_init(&s, false, NULL);
+		assert_int_equal(rcp_sink_greet(&s, NULL), OK);
 		assert_int_equal(rcp_sink_next(&s, &in, &e), n <= SF_NAME_MAX ? OK : E_LENGTH);
 		rcp_sink_done(&s);
 	}
@@ -381,6 +384,7 @@ static void sink_has_limits(void **state)
 	memset(buf_room(&b, 1 << 16), 'C', 1 << 16);
 	struct cslice in = buf_bytes(&b);
 	rcp_sink_init(&s, false, NULL);
+	assert_int_equal(rcp_sink_greet(&s, NULL), OK);
 	assert_int_equal(rcp_sink_next(&s, &in, &e), E_LENGTH);
 	assert_int_equal(rcp_sink_next(&s, &in, &e), E_LENGTH);
 	rcp_sink_done(&s);
@@ -391,6 +395,7 @@ static void sink_has_limits(void **state)
 	buf_put_u8(&b, '\n');
 	in = buf_bytes(&b);
 	rcp_sink_init(&s, false, NULL);
+	assert_int_equal(rcp_sink_greet(&s, NULL), OK);
 	assert_int_equal(rcp_sink_next(&s, &in, &e), OK);
 	assert_int_equal(e.type, RCP_EV_WARNING);
 	assert_int_equal(e.text.n, RCP_TEXT_MAX - 1);
@@ -400,9 +405,27 @@ static void sink_has_limits(void **state)
 	memset(buf_room(&b, 1 << 17), 't', 1 << 17);
 	in = buf_bytes(&b);
 	rcp_sink_init(&s, false, NULL);
+	assert_int_equal(rcp_sink_greet(&s, NULL), OK);
 	assert_int_equal(rcp_sink_next(&s, &in, &e), E_LENGTH);
 	rcp_sink_done(&s);
 	buf_done(&b);
+}
+
+static void sink_may_take_nothing(void **state)
+{
+	(void)state;
+	struct rcp_sink s;
+	struct rcp_event e;
+	struct cslice in = BYTES("C0644 0 f\n");
+	rcp_sink_init(&s, false, NULL);
+	assert_int_equal(rcp_sink_next(&s, &in, &e), E_PHASE);
+	assert_int_equal(rcp_sink_greet(&s, "src/tree/file: Not a directory"), OK);
+	assert_true(cslice_eq(rcp_ready(&s.side),
+		BYTES("\1scp: src/tree/file: Not a directory\n"))); /* recorded */
+	assert_int_equal(rcp_sink_greet(&s, NULL), E_PHASE);
+	assert_int_equal(rcp_sink_next(&s, &in, &e), OK);
+	assert_int_equal(e.type, RCP_EV_NONE);
+	rcp_sink_done(&s);
 }
 
 static void depth_and_unread_answers_have_limits(void **state)
@@ -411,6 +434,7 @@ static void depth_and_unread_answers_have_limits(void **state)
 	struct rcp_sink s;
 	struct rcp_event e;
 	rcp_sink_init(&s, true, NULL);
+	assert_int_equal(rcp_sink_greet(&s, NULL), OK);
 	for (int i = 0; i < RCP_DEPTH_MAX; i++) {
 		struct cslice in = BYTES("D0755 0 d\n");
 		assert_int_equal(rcp_sink_next(&s, &in, &e), OK);
@@ -424,6 +448,7 @@ static void depth_and_unread_answers_have_limits(void **state)
 	err_t err = OK;
 	int i = 0;
 	rcp_sink_init(&s, false, NULL);
+	assert_int_equal(rcp_sink_greet(&s, NULL), OK);
 	for (; i < 100000 && err == OK; i++) {
 		struct cslice times = BYTES("T1 0 1 0\n");
 		err = rcp_sink_next(&s, &times, &e);
@@ -636,6 +661,7 @@ int main(void)
 		cmocka_unit_test(sink_refuses_what_is_not_the_protocol),
 		cmocka_unit_test(names_that_lead_elsewhere_end_the_copy),
 		cmocka_unit_test(sink_has_limits),
+		cmocka_unit_test(sink_may_take_nothing),
 		cmocka_unit_test(depth_and_unread_answers_have_limits),
 		cmocka_unit_test(source_says_what_openssh_says),
 		cmocka_unit_test(source_hears_refusals),
