@@ -152,7 +152,7 @@ static void on_room(void *arg)
 	struct remote *r = arg;
 	if (r->end != OK)
 		return;
-	remote_rate_turn(r, ev_now(r->ev));
+	remote_rate_turn(r, ev_now(r->ev), sf_client_moved(r->sf));
 	remote_push(r);
 	if (r->on_turn != NULL && r->end == OK) {
 		r->on_turn(r->arg);

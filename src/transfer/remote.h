@@ -52,8 +52,8 @@ void remote_done(struct remote *r);
 void remote_push(struct remote *r);
 /* From a signal's event: the function under way (or else the next one) ends soon. */
 void remote_interrupt(struct remote *r);
-/* Once a turn, by itself: follows what is delivered, and sets depth. */
-void remote_rate_turn(struct remote *r, uint64_t now_us);
+/* Once a turn, by itself: follows what is delivered (bytes in all), and sets depth. */
+void remote_rate_turn(struct remote *r, uint64_t now_us, uint64_t moved);
 /* A round trip was measured: the smallest one counts. */
 void remote_rate_sample(struct remote *r, uint64_t us);
 /* Runs the loop until *done; E_INTERRUPTED, or the connection's end. */

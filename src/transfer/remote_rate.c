@@ -45,9 +45,8 @@ static void follow(struct remote *r, uint64_t bytes, uint64_t us)
 		r->depth -= (r->depth - want) / SLOWLY;
 }
 
-void remote_rate_turn(struct remote *r, uint64_t now_us)
+void remote_rate_turn(struct remote *r, uint64_t now_us, uint64_t moved)
 {
-	uint64_t moved = sf_client_moved(r->sf);
 	uint64_t turn_us = r->rtt_us > TURN_US ? r->rtt_us : TURN_US;
 	if (r->rate_at_us != 0 && now_us - r->rate_at_us < turn_us)
 		return;
