@@ -211,7 +211,7 @@ const struct cfg_kind cfg_kind_text = {text_parse, text_print, done_text, false,
 static err_t line_parse(struct cfg_parse *p, void *field)
 {
 	char *copy = NULL;
-	if (strcmp(p->rest, "none") != 0 && (copy = strdup(p->rest)) == NULL)
+	if (!ascii_eq_nocase(cslice_str(p->rest), "none") && (copy = strdup(p->rest)) == NULL)
 		return E_MEM;
 	free(*(char **)field);
 	*(char **)field = copy;

@@ -64,8 +64,7 @@ class Sshd(Server):
         lines = [f"Port {self.port}", f"ListenAddress {self.host}", f"PidFile {self.dir}/pid",
                  f"AuthorizedKeysFile {authorized}", "StrictModes no", f"LogLevel {log_level}",
                  f"PasswordAuthentication {'yes' if w.account.password else 'no'}",
-                 "KbdInteractiveAuthentication no", *options,
-                 *(f"HostKey {self.host_key(k)}" for k in host_kinds)]
+                 "KbdInteractiveAuthentication no", *(f"HostKey {self.host_key(k)}" for k in host_kinds), *options]
         self.config = self.dir / "sshd_config"
         self.config.write_text("\n".join(lines) + "\n")
         self.host_publics = [w.keys.public(k, "host") for k in host_kinds]

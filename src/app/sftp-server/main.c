@@ -6,5 +6,5 @@
 
 int main(int argc, char **argv)
 {
-	return sftp_server_main(argc, argv, STDIN_FILENO, STDOUT_FILENO);
+	return sftp_server_main(argc, argv, NULL, (int[2]){STDIN_FILENO, STDOUT_FILENO});
 }

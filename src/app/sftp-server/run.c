@@ -70,7 +70,7 @@ static err_t enter_dir(const struct me *me, const char *dir)
 	return e;
 }
 
-static int serve(const struct sftp_options *o, const struct me *me, int in, int out)
+static int serve(const struct sftp_options *o, const struct me *me, const int fds[2])
 {
 	char from[64];
 	const char *connection = getenv("SSH_CONNECTION");
@@ -84,7 +84,7 @@ static int serve(const struct sftp_options *o, const struct me *me, int in, int 
 	log_put(LOG_L_INFO, "session opened for local user %s from [%s]", me->name, from);
 	if (o->start_dir != NULL && enter_dir(me, o->start_dir) != OK)
 		return EXIT_FATAL;
-	err_t e = sftp_serve(&o->policy, me->home, in, out);
+	err_t e = sftp_serve(&o->policy, me->home, fds[0], fds[1]);
 	if (e != OK)
 		log_put(LOG_L_ERROR, "bad message from %s local user %s: %s", from, me->name,
 			err_text(e));
@@ -92,10 +92,10 @@ static int serve(const struct sftp_options *o, const struct me *me, int in, int 
 	return e == OK ? 0 : EXIT_FATAL;
 }
 
-int sftp_server_main(int argc, char **argv, int in, int out)
+int sftp_server_main(int argc, char **argv, const struct me *me, const int fds[2])
 {
 	struct sftp_options o;
-	struct me me;
+	struct me found = {0};
 	static struct logsink sink; /* the log's for as long as the process lives */
 	child_ignore_pipe();
 	/* nobody whose files are served may change this process through /proc */
@@ -113,11 +113,11 @@ int sftp_server_main(int argc, char **argv, int in, int out)
 	if (!o.to_stderr)
 		logsink_syslog(
 			&sink, slash != NULL ? slash + 1 : argv[0], o.log_facility, o.log_level);
-	if (me_load(&me) != OK) {
+	if (me == NULL && me_load(&found) != OK) {
 		fprintf(stderr, "No user found for uid %lu\n", (unsigned long)getuid());
 		return EXIT_FATAL;
 	}
-	int status = serve(&o, &me, in, out);
-	me_done(&me);
+	int status = serve(&o, me != NULL ? me : &found, fds);
+	me_done(&found);
 	return status;
 }

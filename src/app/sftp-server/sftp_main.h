@@ -3,11 +3,14 @@
 #ifndef APP_SFTP_MAIN_H
 #define APP_SFTP_MAIN_H
 
+struct me;
+
 /*
  * sftp_server_main - the whole program, for main and for a server that forks in place of exec
  *
  * Gives the exit status.  Sets umask, directory, and the sink of the log, which keeps argv[0].
+ * me: whose files are served; NULL: looked up.
  */
-int sftp_server_main(int argc, char **argv, int in, int out);
+int sftp_server_main(int argc, char **argv, const struct me *me, const int fds[2]);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "app/sshd/files.h"
 #include "app/sshd/monitor.h"
+#include "app/sshd/tokens.h"
 #include "auth/au.h"
 
 #define KEYS_FILE_MAX ((size_t)16 * 1024 * 1024)
@@ -75,26 +76,7 @@ static void refused(void *arg, uint32_t line, const char *from, uint64_t expiry_
 static err_t expand(const struct monitor *m, const char *pattern, struct buf *out)
 {
 	const struct os_user *u = &m->user;
-	/* A name with a slash would lead out of the directory that the administrator meant. */
-	bool is_plain = strchr(u->name, '/') == NULL && strcmp(u->name, ".") != 0 &&
-			strcmp(u->name, "..") != 0;
-	for (const char *p = pattern; *p != 0; p++) {
-		if (*p != '%') {
-			buf_put_u8(out, (uint8_t)*p);
-			continue;
-		}
-		p++;
-		if (*p == '%')
-			buf_put_u8(out, '%');
-		else if (*p == 'h')
-			buf_printf(out, "%s", u->home);
-		else if (*p == 'U')
-			buf_printf(out, "%u", (unsigned)u->uid);
-		else if (*p == 'u' && is_plain)
-			buf_printf(out, "%s", u->name);
-		else
-			return E_CONFIG;
-	}
+	TRY(tokens_expand(u, pattern, out));
 	if (out->n > 0 && out->p[0] != '/') {
 		struct buf whole;
 		buf_init(&whole, out->limit);

@@ -4,6 +4,7 @@
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -41,30 +42,6 @@ static bool is_shell_good(const struct monitor *m, const struct os_user *u)
 	return true;
 }
 
-static bool is_account_good(const struct monitor *m, const struct os_user *u)
-{
-	if (geteuid() != 0 && u->uid != geteuid()) {
-		log_put(LOG_L_INFO,
-			"User %.100s not allowed because this sshd runs without privilege, for uid "
-			"%u only",
-			m->name, (unsigned)geteuid());
-		return false;
-	}
-	/* With PAM the lock of a password does not lock the account. */
-	if (!mon_conf(m)->use_pam && u->hash[0] == LOCKED_PREFIX) {
-		log_put(LOG_L_INFO, "User %.100s not allowed because account is locked", m->name);
-		return false;
-	}
-	if (u->expiry == USER_EXPIRED) {
-		log_put(LOG_L_INFO, "Account %.100s has expired", m->name);
-		return false;
-	}
-	if (u->uid != 0 && access(NOLOGIN_FILE, F_OK) == 0)
-		log_put(LOG_L_INFO, "User %.100s not allowed because %s exists", m->name,
-			NOLOGIN_FILE);
-	return is_shell_good(m, u);
-}
-
 /* The name of the peer, where it is wanted and leads back to the same address. */
 static void peer_name(const struct monitor *m, char *out, size_t n)
 {
@@ -84,6 +61,39 @@ static void peer_name(const struct monitor *m, char *out, size_t n)
 			strcmp(back, m->ends.remote) == 0)
 			(void)snprintf(out, n, "%s", name);
 	freeaddrinfo(list);
+}
+
+static bool is_account_good(const struct monitor *m, const struct os_user *u, const char *groups)
+{
+	char host[NI_MAXHOST];
+
+	if (geteuid() != 0 && u->uid != geteuid()) {
+		log_put(LOG_L_INFO,
+			"User %.100s not allowed because this sshd runs without privilege, for uid "
+			"%u only",
+			m->name, (unsigned)geteuid());
+		return false;
+	}
+	/* With PAM the lock of a password does not lock the account. */
+	if (!mon_conf(m)->use_pam && u->hash[0] == LOCKED_PREFIX) {
+		log_put(LOG_L_INFO, "User %.100s not allowed because account is locked", m->name);
+		return false;
+	}
+	if (u->expiry == USER_EXPIRED) {
+		log_put(LOG_L_INFO, "Account %.100s has expired", m->name);
+		return false;
+	}
+	if (u->uid != 0 && access(NOLOGIN_FILE, F_OK) == 0)
+		log_put(LOG_L_INFO, "User %.100s not allowed because %s exists", m->name,
+			NOLOGIN_FILE);
+	/* In another root directory the shell, if it is one, is another. */
+	if (strcasecmp(mon_conf(m)->chroot_directory, "none") == 0 && !is_shell_good(m, u))
+		return false;
+	const struct server_config *c = mon_conf(m);
+	if (c->allow_users.n + c->deny_users.n + c->allow_groups.n + c->deny_groups.n == 0)
+		return true;
+	peer_name(m, host, sizeof(host));
+	return mon_is_listed(m, host, groups);
 }
 
 static err_t evaluate(struct monitor *m, bool is_known, const char *groups)
@@ -109,21 +119,19 @@ static err_t evaluate(struct monitor *m, bool is_known, const char *groups)
 	return e;
 }
 
-/* Whatever goes wrong with the look-up, the user is unknown. */
-static err_t look_up(struct monitor *m, bool *is_known)
+/* Whatever goes wrong with the look-up, the user is unknown.  groups: their names, as a C string.
+ */
+static err_t look_up(struct monitor *m, bool *is_known, struct buf *groups)
 {
-	struct buf groups;
-	buf_init(&groups, GROUPS_TEXT_MAX);
 	size_t n = strlen(m->name);
 	err_t found =
-		n > 0 && n <= USER_MAX ? account_find(m->name, &m->user, &groups) : E_NOT_FOUND;
+		n > 0 && n <= USER_MAX ? account_find(m->name, &m->user, groups) : E_NOT_FOUND;
 	if (found != OK && found != E_NOT_FOUND)
 		log_put(LOG_L_ERROR, "account of %.100s: %s", m->name, err_text(found));
-	buf_put_u8(&groups, 0);
-	err_t e = buf_err(&groups);
+	buf_put_u8(groups, 0);
+	err_t e = buf_err(groups);
 	if (e == OK)
-		e = evaluate(m, found == OK, (const char *)groups.p);
-	buf_done(&groups);
+		e = evaluate(m, found == OK, (const char *)groups->p);
 	*is_known = e == OK && found == OK;
 	return e;
 }
@@ -161,18 +169,28 @@ static err_t name_user(struct monitor *m, const struct ps_req_pwnam *req)
 	return OK;
 }
 
-err_t mon_pwnam(void *arg, const struct ps_req_pwnam *req, struct ps_rep_pwnam *rep)
+/* Who is it, and may he come in at all? */
+static err_t judge_user(struct monitor *m, struct cslice service)
 {
-	struct monitor *m = arg;
+	struct buf groups;
 	bool is_known;
-	TRY(name_user(m, req));
-	TRY(look_up(m, &is_known));
-	if (!is_known)
+	buf_init(&groups, GROUPS_TEXT_MAX);
+	err_t e = look_up(m, &is_known, &groups);
+	if (e == OK && !is_known)
 		log_put(LOG_L_INFO, "Invalid user %.100s from %.100s port %u", m->name,
 			m->ends.remote, m->ends.remote_port);
 	/* A service that there is not lets nobody in, and looks like it to nobody. */
-	m->is_valid = is_known && cslice_eq_str(req->service, "ssh-connection") &&
-		      is_account_good(m, &m->user);
+	m->is_valid = e == OK && is_known && cslice_eq_str(service, "ssh-connection") &&
+		      is_account_good(m, &m->user, (const char *)groups.p);
+	buf_done(&groups);
+	return e;
+}
+
+err_t mon_pwnam(void *arg, const struct ps_req_pwnam *req, struct ps_rep_pwnam *rep)
+{
+	struct monitor *m = arg;
+	TRY(name_user(m, req));
+	TRY(judge_user(m, req->service));
 	/* What is no name of an account may be a password typed too early. */
 	title_set(&m->setup->title, "sshd: %s [priv]", m->is_valid ? m->name : "unknown");
 	buf_clear(&m->reply);

@@ -92,6 +92,10 @@ err_t mon_kbdint(void *arg, const struct ps_req_kbdint *req, struct ps_rep_kbdin
 /* May this user come in by this method at all?  OK, E_DENIED (told in the log). */
 MUST err_t mon_may_enter(struct monitor *m, const char *method, const struct ak_result *permit);
 
+/* mon_allow.c: AllowUsers, DenyUsers, AllowGroups and DenyGroups; a no is told in the log.  host:
+ * the peer's name or address; groups: the user's, comma separated. */
+bool mon_is_listed(const struct monitor *m, const char *host, const char *groups);
+
 /* mon_key.c */
 err_t mon_key_allowed(
 	void *arg, const struct ps_req_key_allowed *req, struct ps_rep_key_allowed *rep);

@@ -11,6 +11,7 @@
 #include "run/chanio.h"
 
 #define SESS_ENV_MAX 128 /* variables that a client may set for a session */
+#define NOLOGIN_FILE "/etc/nologin"
 
 /* NAME=VALUE in order; a second value of a name takes the place of the first. */
 struct env_list {
@@ -66,12 +67,17 @@ struct server {
 	size_t sessions_n;
 	uint32_t next_id;
 	bool no_more_sessions;
+	bool has_root;        /* in a root directory of its own (ChrootDirectory) */
+	bool is_closed;       /* has_root: logins were stopped (nologin) when it entered */
 	struct ev_timer rest; /* until the first quiet moment */
 	uint64_t rest_packets;
 	struct ev_timer alive;
 	uint64_t seen_packets;
 	uint32_t unanswered;
 };
+
+/* sess_chroot.c: ChrootDirectory, where there is one; what is wrong is told. */
+MUST err_t sess_chroot(struct server *sv);
 
 /* sess_request.c: a channel request of this session; the answer for the peer. */
 bool sess_request(struct sess *s, struct cslice name, struct cslice body);
@@ -95,6 +101,7 @@ MUST err_t sess_prove_hostkeys(struct server *sv, struct cslice question);
 /* sess_login.c: in the child, before the shell: nologin, expired password, motd, last login, rc. */
 void sess_login_words(const struct sess *s);
 void sess_run_rc(const struct sess *s, const struct env_list *env);
+bool sess_is_closed(const struct sess *s); /* by nologin */
 void sess_refuse_nologin(const struct sess *s);
 void sess_change_password(const struct sess *s);
 

@@ -86,8 +86,9 @@ static NORETURN void be_child(
 	sess_refuse_nologin(s);
 	sess_change_password(s);
 	if (chdir(home) != 0) {
-		(void)dprintf(STDERR_FILENO, "Could not chdir to home directory %s: %s\n", home,
-			strerror(errno));
+		if (!s->server->has_root)
+			(void)dprintf(STDERR_FILENO, "Could not chdir to home directory %s: %s\n",
+				home, strerror(errno));
 		if (chdir("/") != 0)
 			_exit(1);
 	}

@@ -11,7 +11,6 @@
 #include "app/sshd/files.h"
 #include "app/sshd/sess.h"
 
-#define NOLOGIN_FILE "/etc/nologin"
 #define NOLOGIN_EXIT 254
 #define SYSTEM_RC    "/etc/ssh/sshrc"
 #define PASSWD       "/usr/bin/passwd"
@@ -34,9 +33,15 @@ static bool show(const char *path, int fd)
 	return is_there;
 }
 
+bool sess_is_closed(const struct sess *s)
+{
+	return s->server->is_closed ||
+	       (s->server->start->user->uid != 0 && access(NOLOGIN_FILE, F_OK) == 0);
+}
+
 void sess_refuse_nologin(const struct sess *s)
 {
-	if (s->server->start->user->uid == 0 || access(NOLOGIN_FILE, F_OK) != 0)
+	if (!sess_is_closed(s))
 		return;
 	(void)show(NOLOGIN_FILE, STDERR_FILENO);
 	_exit(NOLOGIN_EXIT);

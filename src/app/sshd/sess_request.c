@@ -22,21 +22,28 @@ static void log_start(const struct sess *s, const char *kind, const char *what)
 		st->ends.remote_port, s->id);
 }
 
-/* A command of the key stands before what the peer asked for. */
+/* ForceCommand stands before a command of the key, and that before what the peer asked for. */
+static const char *forced_command(const struct session_start *st, const char **said)
+{
+	bool is_own = st->conf->force_command != NULL;
+	*said = is_own ? "forced-command (config)" : "forced-command (key-option)";
+	return is_own ? st->conf->force_command : st->forced_command;
+}
+
 static bool run(struct sess *s, enum sess_kind kind, const char *asked)
 {
 	static const char *const names[] = {[SESS_NEW] = "",
 		[SESS_SHELL] = "shell",
 		[SESS_COMMAND] = "command",
 		[SESS_SUBSYSTEM] = "subsystem"};
-	const char *forced = s->server->start->forced_command;
+	const char *said, *forced = forced_command(s->server->start, &said);
 	s->kind = forced != NULL ? SESS_FORCED : kind;
 	if (forced != NULL) {
 		s->original = s->command;
 		s->command = strdup(forced);
 		if (s->command == NULL)
 			return false;
-		log_start(s, "forced-command (key-option)", forced);
+		log_start(s, said, forced);
 	} else {
 		/* The command itself stays out of the log: it may hold secrets. */
 		log_start(s, names[kind], kind == SESS_SUBSYSTEM ? asked : NULL);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/common/me.h"
 #include "app/sftp-server/sftp_main.h"
 #include "app/sshd/sess.h"
 
@@ -44,7 +45,10 @@ NORETURN void sess_run_sftp(const struct sess *s, const struct env_list *env)
 	environ = env->v;
 	title_set(s->server->start->title, "sshd: %s@" INTERNAL_SFTP, s->server->start->user->name);
 	/* Without the handlers and buffers of the server that this process was: no exit(3). */
-	int status = sftp_server_main((int)words.n, argv, STDIN_FILENO, STDOUT_FILENO);
+	const struct os_user *u = s->server->start->user;
+	const struct me me = {.uid = u->uid, .name = u->name, .home = u->home, .shell = u->shell};
+	int status =
+		sftp_server_main((int)words.n, argv, &me, (int[2]){STDIN_FILENO, STDOUT_FILENO});
 	(void)fflush(stderr);
 	_exit(status);
 }

@@ -480,7 +480,9 @@ void session_main(const struct session_start *st)
 	sess_show(sv);
 	ps_client_init(&sv->ps, st->chan);
 	log_set(log_sink, sv, log_level());
-	err_t e = user_become(st->user);
+	err_t e = sess_chroot(sv);
+	if (e == OK)
+		e = user_become(st->user);
 	drop_dumpable();
 	if (e == OK)
 		e = start(sv);

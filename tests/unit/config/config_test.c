@@ -339,8 +339,8 @@ static const struct {
 	const char *text, *words;
 } server_refused[] = {
 	{"Match User x\nPrintMotd no", "Directive 'PrintMotd' is not allowed within a Match block"},
-	{"DenyUsers eve", "DenyUsers limits access"},
-	{"Match User x\nForceCommand /bin/true", "ForceCommand limits access"},
+	{"RevokedKeys /keys", "RevokedKeys limits access"},
+	{"Match User x\nRefuseConnection yes", "RefuseConnection limits access"},
 	{"Bogus 1", "Bad configuration option: Bogus"},
 	{"Subsystem invalid", "missing command for subsystem"},
 	{"MaxStartups 5:0:2", "Illegal MaxStartups"},
