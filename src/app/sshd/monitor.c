@@ -19,7 +19,8 @@
 #include "os/random.h"
 
 #define GRACE_JITTER_US 4000000u
-#define SIGN_EVERY_US   5000u    /* after login: one signature in this time on average, */
+#define SIGN_EVERY_US   5000u /* after login: one signature in this time on average, */
+#define LAST_READS      256
 #define SIGN_AHEAD_US   1000000u /* so many at once as fit into this */
 
 void mon_stop(struct monitor *m, int code)
@@ -374,6 +375,15 @@ static void on_grace(struct ev_timer *t, uint64_t now_us)
 	mon_stop(m, EXIT_GRACE);
 }
 
+/* What the session process said before it ended, or before a signal ends all, is in the log. */
+static void hear_last_words(struct monitor *m)
+{
+	if (m->session <= 0)
+		return;
+	for (size_t i = 0; i < LAST_READS && ps_server_read(&m->ps) == OK; i++)
+		;
+}
+
 static void reap(struct monitor *m)
 {
 	int status;
@@ -381,6 +391,7 @@ static void reap(struct monitor *m)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		if (pid != m->session)
 			continue;
+		hear_last_words(m);
 		/* After login a user may kill or crash the session process at will: that is the
 		 * end of this connection and no sign of an attack on others. */
 		if (WIFSIGNALED(status))
@@ -400,6 +411,7 @@ static void on_signal(void *arg, int signo)
 		reap(m);
 		return;
 	}
+	hear_last_words(m);
 	log_debug1("monitor: ended by signal %d", signo);
 	if (m->session > 0)
 		(void)kill(m->session, signo);
