@@ -746,8 +746,8 @@ def test_max_auth_tries(sshd, client, world):
     code, _, _ = feed([*command, "true"], None, 30)
     assert code == 255
     assert "Too many authentication failures" in log.read_text()
-    assert re.search(rf"maximum authentication attempts exceeded for {server.user} from 127\.0\.0\.1 port \d+ ssh2",
-                     server.log())
+    line = rf"maximum authentication attempts exceeded for {server.user} from 127\.0\.0\.1 port \d+ ssh2"
+    assert ground.wait_until(lambda: re.search(line, server.log()), 10)   # the client may be told first
 
 
 def test_max_sessions(sshd, client):
