@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: ISC
 """Writes libFuzzer dictionaries made from the tables: a row that is added is a word for the fuzzers.
 
-    dictionaries.py KIND OUT     KIND: wire, config, key, sftp, line
+    dictionaries.py KIND OUT     KIND: wire, config, key, sftp, line, rcp
 """
 import re
 import sys
@@ -61,12 +61,19 @@ def line():
     return [*names, *(f"-{f}" for f in dict.fromkeys("".join(flags))), "--", "0644", "\\ ", "\\\\", "\\*", "'", '"', "#", "-@"], []
 
 
+def rcp():
+    """Records and answers; the names that the target asks for."""
+    return ["C0644 5 name\n", "C4755 0 ", "D0755 0 dir\n", "D0555 0 .\n", "E\n", "T1 0 1 0\n", "C0644 9223372036854775807 f\n",
+            "\1scp: text\n", "\2text\n", "name\n", "ab1x", "ac9.", "a b", "c\n", "..\n", "../x\n", "/", " 0 ", "\n", "hello",
+            "999999", "18446744073709551615", "0644"], [b"\0", b"\0\0", b"\n\0", b"hello\0", b"\1\n", b"\2\n", b"\x7f"]
+
+
 def quoted(b):
     return '"' + "".join(chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\x{c:02x}" for c in b) + '"'
 
 
 def main():
-    words, raw = {"wire": wire, "config": config, "key": key, "sftp": sftp, "line": line}[sys.argv[1]]()
+    words, raw = {"wire": wire, "config": config, "key": key, "sftp": sftp, "line": line, "rcp": rcp}[sys.argv[1]]()
     if len(words) < 20:
         sys.exit(f"dictionaries: {sys.argv[1]}: only {len(words)} words, the tables were not understood")
     seen = dict.fromkeys(w.encode() for w in words if w)
