@@ -16,7 +16,8 @@
 struct link_channel {
 	struct link face; /* first: the face is the link */
 	struct link_channel_env env;
-	bool is_reserved, is_finished, is_ended, has_committed;
+	bool is_reserved, is_finished, is_ended;
+	bool has_committed, is_refused; /* in this turn */
 };
 
 static struct link_channel *of(struct link *l)
@@ -29,8 +30,10 @@ static err_t reserve(struct link *face, size_t want, struct iovec iov[TP_BULK_MA
 	struct link_channel *l = of(face);
 	if (l->is_ended || l->is_finished)
 		return E_CLOSED;
-	if (tp_unsent(l->env.pump->tp) >= UNSENT_MAX)
+	if (tp_unsent(l->env.pump->tp) >= UNSENT_MAX) {
+		l->is_refused = true;
 		return E_AGAIN;
+	}
 	err_t e = cn_reserve(l->env.cn, l->env.chan, 0, want, iov, niov);
 	if (e == OK)
 		l->is_reserved = true;
@@ -89,8 +92,6 @@ err_t link_channel_event(struct link_channel *l, struct cn_event *e)
 		cn_consumed(l->env.cn, l->env.chan, n);
 		return OK;
 	case CN_EV_EOF: /* nothing more comes, whatever is still under way */
-		end(l, OK);
-		return OK;
 	case CN_EV_CLOSED:
 		end(l, OK);
 		return OK;
@@ -101,10 +102,12 @@ err_t link_channel_event(struct link_channel *l, struct cn_event *e)
 
 err_t link_channel_flush(struct link_channel *l)
 {
-	l->has_committed = false;
+	l->has_committed = l->is_refused = false;
 	if (!l->is_ended && l->face.on_room != NULL)
 		l->face.on_room(l->face.arg);
-	if (l->has_committed) /* perhaps there is more for the next turn */
+	/* There may be more for the next turn.  Who was refused is offered room again once some of
+	 * it is written; a descriptor that is full tells of itself. */
+	if (l->has_committed || (l->is_refused && !l->env.pump->is_full))
 		pump_kick(l->env.pump);
 	return OK;
 }

@@ -31,7 +31,7 @@ struct link_fds {
 	uint8_t *waiting;
 	size_t at, n; /* of waiting */
 	bool is_finished, is_ended, is_out_dead;
-	bool is_refused; /* somebody waits for room: on_room is owed */
+	bool is_refused;         /* somebody waits for room: on_room is owed */
 	bool is_inside, is_gone; /* a call back is under way; freed by it */
 };
 

@@ -213,10 +213,10 @@ static void go_on(struct globbing *g)
 		remote_push(g->r);
 }
 
-/* Runs the loop until the set has become the next one.  Frees g when it cannot wait for it. */
-static err_t run(struct globbing **g_at)
+/* Runs the loop until the set has become the next one.  When it cannot wait for that, g is left:
+ * who comes last frees it. */
+static err_t run(struct globbing *g)
 {
-	struct globbing *g = *g_at;
 	g->at = 0;
 	g->is_done = false;
 	g->busy = 1; /* so that nothing ends while it begins */
@@ -227,8 +227,7 @@ static err_t run(struct globbing **g_at)
 	err_t e = g->is_done ? OK : remote_run_until(g->r, &g->is_done);
 	if (!g->is_done) {
 		g->is_left = true;
-		*g_at = NULL;
-		return e;
+		return e != OK ? e : E_BUG;
 	}
 	set_clear(&g->now);
 	g->now = g->next;
@@ -270,9 +269,8 @@ static err_t append(struct globbing *g, struct cslice text)
 }
 
 /* All parts.  *is_known: the last part was read from the server. */
-static err_t walk(struct globbing **g_at, bool *has_magic, bool *is_known)
+static err_t walk(struct globbing *g, bool *has_magic, bool *is_known)
 {
-	struct globbing *g = *g_at;
 	while (g->rest.n > 0 && g->now.n > 0) {
 		TRY(append(g, take_part(&g->rest, '/')));
 		g->part = take_part(&g->rest, 0);
@@ -283,7 +281,7 @@ static err_t walk(struct globbing **g_at, bool *has_magic, bool *is_known)
 		*is_known = glob_has_magic(g->part);
 		if (*is_known) {
 			*has_magic = true;
-			TRY(run(g_at));
+			TRY(run(g));
 		} else {
 			TRY(append(g, g->part));
 		}
@@ -291,31 +289,29 @@ static err_t walk(struct globbing **g_at, bool *has_magic, bool *is_known)
 	return OK;
 }
 
-static err_t look(struct globbing **g_at)
+static err_t look(struct globbing *g)
 {
-	(*g_at)->is_look = true;
-	return run(g_at);
+	g->is_look = true;
+	return run(g);
 }
 
-static err_t literal(struct globbing **g_at, bool is_literal_ok)
+static err_t literal(struct globbing *g, bool is_literal_ok)
 {
-	struct globbing *g = *g_at;
 	set_clear(&g->now);
 	TRY(set_add(&g->now, strdup("")));
 	TRY(append(g, cslice_str(g->pattern)));
-	return is_literal_ok ? OK : look(g_at);
+	return is_literal_ok ? OK : look(g);
 }
 
-static err_t find(struct globbing **g_at, bool is_literal_ok, bool *has_matched)
+static err_t find(struct globbing *g, bool is_literal_ok, bool *has_matched)
 {
-	struct globbing *g = *g_at;
 	bool has_magic = false, is_known = false;
 	TRY(set_add(&g->now, strdup("")));
-	TRY(walk(g_at, &has_magic, &is_known));
+	TRY(walk(g, &has_magic, &is_known));
 	if (has_magic && g->now.n > 0 && (!is_known || g->rest.n > 0))
-		TRY(look(g_at));
+		TRY(look(g));
 	*has_matched = has_magic && g->now.n > 0;
-	return *has_matched ? OK : literal(g_at, is_literal_ok);
+	return *has_matched ? OK : literal(g, is_literal_ok);
 }
 
 err_t remote_glob(
@@ -328,14 +324,14 @@ err_t remote_glob(
 	g->r = r;
 	g->pattern = strdup(pattern);
 	g->rest = cslice_str(g->pattern != NULL ? g->pattern : "");
-	err_t e = g->pattern == NULL ? E_MEM : find(&g, is_literal_ok, &has_matched);
+	err_t e = g->pattern == NULL ? E_MEM : find(g, is_literal_ok, &has_matched);
 	if (e == OK) {
 		if (g->now.n > 1)
 			qsort(g->now.v, g->now.n, sizeof(*g->now.v), in_order);
 		*out = (struct remote_paths){g->now.v, g->now.n, has_matched};
 		g->now = (struct path_set){0};
 	}
-	if (g != NULL)
+	if (!g->is_left)
 		globbing_free(g);
 	return e;
 }

@@ -76,8 +76,9 @@ static void on_reply(struct sf_ask *a, const struct sf_reply *reply)
 
 static err_t call_new(struct remote *r, struct call **out)
 {
-	if (r->end != OK)
-		return r->end;
+	err_t end = r->end;
+	if (end != OK)
+		return end;
 	struct call *c = calloc(1, sizeof(*c));
 	if (c == NULL)
 		return E_MEM;
@@ -100,7 +101,7 @@ static err_t call_wait(struct call *c, err_t asked, struct call **out)
 	err_t e = remote_run_until(r, &c->is_done);
 	if (!c->is_done) {
 		c->is_left = true;
-		return e;
+		return e != OK ? e : E_BUG;
 	}
 	e = c->e;
 	if (e == OK && out != NULL)
@@ -115,7 +116,7 @@ static err_t call_wait(struct call *c, err_t asked, struct call **out)
 /* The answer is a status. */
 #define DO(r, name, ...)                                                                           \
 	do {                                                                                       \
-		struct call *call_;                                                                \
+		struct call *call_ = NULL;                                                         \
 		TRY(call_new(r, &call_));                                                          \
 		return call_wait(call_,                                                            \
 			sf_ask_##name((r)->sf, &call_->ask, &(struct sf_##name){__VA_ARGS__}),     \
@@ -125,7 +126,7 @@ static err_t call_wait(struct call *c, err_t asked, struct call **out)
 /* The answer stays in call `c`, which is the caller's then. */
 #define GET(c, r, name, ...)                                                                       \
 	do {                                                                                       \
-		struct call *call_;                                                                \
+		struct call *call_ = NULL;                                                         \
 		TRY(call_new(r, &call_));                                                          \
 		TRY(call_wait(call_,                                                               \
 			sf_ask_##name((r)->sf, &call_->ask, &(struct sf_##name){__VA_ARGS__}),     \
