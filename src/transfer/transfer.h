@@ -37,6 +37,9 @@ struct xfer_opts {
 /* A thing to copy: `to` is the name that it gets, in full. */
 struct xfer_item {
 	const char *from, *to;
+	/* The last part of `to` was not said by the person but is a name that the server gave (a
+	 * pattern's match): a link of that name is not followed. */
+	bool is_peer_name;
 };
 
 struct xfer_progress { /* of the file that is shown, and of all */
