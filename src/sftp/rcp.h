@@ -134,11 +134,13 @@ struct rcp_source {
 	char kind;     /* of the record that is to be answered */
 	uint64_t left; /* data bytes to be sent yet */
 	uint32_t depth;
+	uint32_t early; /* answers to what was not said yet */
 };
 
 void rcp_source_init(struct rcp_source *s);
 void rcp_source_done(struct rcp_source *s);
-/* Errors as of the sink.  The first GO is the sink's greeting. */
+/* Errors as of the sink.  The first GO is the sink's greeting.  *in may be empty: answers may have
+ * come early. */
 MUST err_t rcp_source_next(struct rcp_source *s, struct cslice *in, struct rcp_event *out);
 /* Each is answered by GO or REFUSED.  E_NAME: a name that a record cannot hold. */
 MUST err_t rcp_source_times(struct rcp_source *s, const struct rcp_times *times);

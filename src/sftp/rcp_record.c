@@ -51,7 +51,9 @@ struct cslice rcp_ready(const struct rcp_side *s)
 
 void rcp_sent(struct rcp_side *s, size_t n)
 {
-	buf_eat(&s->out, num_min(n, s->out.n));
+	n = num_min(n, s->out.n);
+	if (n > 0)
+		buf_eat(&s->out, n);
 }
 
 /* ---- lines ------------------------------------------------------------------------------------

@@ -3,12 +3,15 @@
  * rcp_source - gives files by the old protocol of scp
  *
  * Every record waits for its answer.  A sink that tells of a failure when nothing was asked (old
- * ones do so after a directory's end) is heard as a warning.
+ * ones do so after a directory's end) is heard as a warning; a few answers that simple sinks send
+ * ahead are kept for what they are to.
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "sftp/rcp_int.h"
+
+#define EARLY_MAX 64
 
 enum phase {
 	P_GREETING, /* of the sink is awaited */
@@ -38,10 +41,15 @@ static bool is_asked(const struct rcp_source *s)
 	return s->side.phase == P_GREETING || s->side.phase == P_ASKED || s->side.phase == P_STATUS;
 }
 
-static err_t taken(struct rcp_source *s, struct rcp_event *out)
+static err_t early(struct rcp_source *s)
 {
-	if (!is_asked(s))
-		return rcp_fail(&s->side, E_FORMAT, "protocol error: an answer to nothing");
+	if (++s->early <= EARLY_MAX)
+		return OK;
+	return rcp_fail(&s->side, E_FORMAT, "protocol error: answers to nothing");
+}
+
+static void taken(struct rcp_source *s, struct rcp_event *out)
+{
 	if (s->kind == 'D')
 		s->depth++;
 	else if (s->kind == 'E')
@@ -49,7 +57,6 @@ static err_t taken(struct rcp_source *s, struct rcp_event *out)
 	s->side.phase = s->kind == 'C' ? P_DATA : P_IDLE;
 	s->kind = 0;
 	*out = (struct rcp_event){.type = RCP_EV_GO};
-	return OK;
 }
 
 /* A whole line: 1 and a text, 2 and a text, or what a shell says. */
@@ -79,16 +86,22 @@ err_t rcp_source_next(struct rcp_source *s, struct cslice *in, struct rcp_event 
 	if (s->side.err != OK)
 		return s->side.err;
 	rcp_line_return(&s->side);
-	if (in->n > 0 && s->side.phase != P_OVER) {
-		bool is_whole = false;
-		if (s->side.line.b.n == 0 && in->p[0] == 0) {
+	while (e.type == RCP_EV_NONE && s->side.phase != P_OVER) {
+		bool is_yes = in->n > 0 && s->side.line.b.n == 0 && in->p[0] == 0;
+		if (s->early > 0 && is_asked(s)) {
+			s->early--;
+			taken(s, &e);
+		} else if (is_yes) {
 			*in = cslice_of(in->p + 1, in->n - 1);
-			TRY(taken(s, &e));
-		} else {
+			TRY(early(s));
+		} else if (in->n > 0) {
+			bool is_whole = false;
 			TRY(rcp_line_take(&s->side, in, true, &is_whole));
 			if (is_whole)
 				refused(s, &e);
 			s->side.is_lent = is_whole;
+		} else {
+			break;
 		}
 	}
 	*out = e;

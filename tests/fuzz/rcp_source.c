@@ -126,8 +126,8 @@ static void refused(struct model *m)
 
 static void hear(struct model *m, struct cslice in)
 {
-	while (in.n > 0 && !m->is_over) {
-		struct rcp_event e;
+	struct rcp_event e = {.type = RCP_EV_GO};
+	while ((in.n > 0 || e.type != RCP_EV_NONE) && !m->is_over) {
 		size_t before = in.n;
 		err_t failed = rcp_source_next(&m->s, &in, &e);
 		if (failed != OK) {
@@ -137,7 +137,7 @@ static void hear(struct model *m, struct cslice in)
 			m->is_over = true;
 			return;
 		}
-		PROMISE(in.n < before);
+		PROMISE(in.n < before || before == 0 || e.type == RCP_EV_GO);
 		PROMISE(e.text.n <= RCP_TEXT_MAX);
 		if (e.type == RCP_EV_GO)
 			granted(m);

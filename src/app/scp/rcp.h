@@ -3,8 +3,9 @@
  * rcp - the old protocol of scp (-O): what the program calls
  *
  * Each function runs the loop until its copy is over.  What fails is told by env->say, once, and
- * counted in *failed; the exit status is 1 when anything was.  OK also then; an error is the
- * connection's end (told as well).  The protocol itself is in sftp/rcp.h.
+ * counted in *failed; the exit status is 1 when anything was, as also when the connection is lost
+ * or the peer breaks the protocol.  OK in all these cases, E_INTERRUPTED, or E_IO when the loop
+ * itself failed.  The protocol itself is in sftp/rcp.h.
  */
 #ifndef APP_SCP_RCP_H
 #define APP_SCP_RCP_H

@@ -210,8 +210,8 @@ static void refused(struct rcp_run *r, struct across *a, struct cslice text)
 
 static void take_to(struct rcp_run *r, struct across *a, struct cslice *in)
 {
-	while (in->n > 0 && !r->is_over) {
-		struct rcp_event e;
+	struct rcp_event e = {.type = RCP_EV_GO};
+	while ((in->n > 0 || e.type != RCP_EV_NONE) && !r->is_over) {
 		err_t failed = rcp_source_next(&a->out, in, &e);
 		if (failed != OK) {
 			rcp_broken(r, &a->out.side, failed);
@@ -243,6 +243,8 @@ static void take(struct rcp_run *r, struct rcp_io *io, struct cslice *in)
 static void turn(struct rcp_run *r)
 {
 	struct across *a = r->own;
+	struct cslice nothing = {0};
+	take_to(r, a, &nothing); /* answers that came early */
 	if (a->step == S_LAST && rcp_flush(r, to(r)))
 		rcp_finish(to(r));
 }
@@ -292,16 +294,20 @@ err_t rcp_across(struct link *first, struct link *second, const struct rcp_env *
 	struct across a = {.step = S_GREETING};
 	struct rcp_asked names = {0};
 	struct rcp_run r;
-	if (!env->opts.any_name)
-		TRY(rcp_asked_init(&names, asked, env->opts.is_recursive));
 	rcp_run_init(&r, env);
+	err_t e = env->opts.any_name ? OK : rcp_asked_init(&names, asked, env->opts.is_recursive);
+	if (e != OK) {
+		(void)rcp_failed(&r, "%s: %s", asked, err_text(e));
+		*failed += r.failed;
+		return rcp_result(e);
+	}
 	r.role = &role;
 	r.own = &a;
 	rcp_sink_init(&a.in, env->opts.is_recursive, env->opts.any_name ? NULL : &names);
 	rcp_source_init(&a.out);
 	rcp_run_link(&r, first, &a.in.side);
 	rcp_run_link(&r, second, &a.out.side);
-	err_t e = rcp_sink_greet(&a.in, NULL);
+	e = rcp_sink_greet(&a.in, NULL);
 	if (e == OK)
 		e = rcp_run_loop(&r);
 	free(a.name);
@@ -309,5 +315,5 @@ err_t rcp_across(struct link *first, struct link *second, const struct rcp_env *
 	rcp_source_done(&a.out);
 	rcp_asked_done(&names);
 	*failed += r.failed;
-	return e;
+	return rcp_result(e);
 }

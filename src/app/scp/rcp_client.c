@@ -52,7 +52,7 @@ err_t rcp_send(struct link *link, const struct rcp_env *env, const char *const *
 	rcp_run_init(&r, env);
 	err_t e = rcp_source_run(&r, link, &what);
 	*failed += r.failed;
-	return e;
+	return rcp_result(e);
 }
 
 /* The other end's shell makes several words of it. */
@@ -80,7 +80,7 @@ err_t rcp_fetch(struct link *link, const struct rcp_env *env, const char *asked,
 	if (e != OK) {
 		(void)rcp_failed(&r, "%s: %s", asked, err_text(e));
 		*failed += r.failed;
-		return e;
+		return rcp_result(e);
 	}
 	const struct rcp_taking what = {.to = to, .asked = any ? NULL : &names};
 	e = rcp_sink_run(&r, link, &what);
@@ -92,7 +92,7 @@ err_t rcp_fetch(struct link *link, const struct rcp_env *env, const char *asked,
 			asked);
 	rcp_asked_done(&names);
 	*failed += r.failed;
-	return e;
+	return rcp_result(e);
 }
 
 /* ---- what a command prints --------------------------------------------------------------------

@@ -56,6 +56,8 @@ void rcp_run_link(struct rcp_run *r, struct link *link, struct rcp_side *side);
 /* Until it is over; then it has let go of the links. */
 MUST err_t rcp_run_loop(struct rcp_run *r);
 void rcp_run_over(struct rcp_run *r, err_t e);
+/* What the program is to know of e, which ended the run. */
+MUST err_t rcp_result(err_t e);
 
 /* A line for the person, made safe. */
 void rcp_tell(struct rcp_run *r, enum log_level level, const char *fmt, ...) PRINTF(3, 4);

@@ -381,9 +381,9 @@ static void refused(struct rcp_run *r, struct source *s, struct cslice text)
 static void take(struct rcp_run *r, struct rcp_io *io, struct cslice *in)
 {
 	struct source *s = r->own;
+	struct rcp_event e = {.type = RCP_EV_GO};
 	(void)io;
-	while (in->n > 0 && !r->is_over) {
-		struct rcp_event e;
+	while ((in->n > 0 || e.type != RCP_EV_NONE) && !r->is_over) {
 		err_t failed = rcp_source_next(&s->engine, in, &e);
 		if (failed != OK)
 			rcp_broken(r, &s->engine.side, failed);
@@ -398,14 +398,27 @@ static void take(struct rcp_run *r, struct rcp_io *io, struct cslice *in)
 	}
 }
 
+/* All that can be said now. */
+static void go_on(struct rcp_run *r, struct source *s, struct rcp_io *io)
+{
+	enum step before;
+	do {
+		struct cslice nothing = {0};
+		before = s->step;
+		while (!r->is_over && rcp_flush(r, io) &&
+			(s->step == S_NEXT || s->step == S_RECORD))
+			next(r, s);
+		if (s->step == S_DATA && !r->is_over)
+			send_data(r, s);
+		take(r, io, &nothing); /* answers that came early */
+	} while (s->step != before && !r->is_over);
+}
+
 static void turn(struct rcp_run *r)
 {
 	struct source *s = r->own;
 	struct rcp_io *io = &r->io[0];
-	while (!r->is_over && rcp_flush(r, io) && (s->step == S_NEXT || s->step == S_RECORD))
-		next(r, s);
-	if (s->step == S_DATA && !r->is_over)
-		send_data(r, s);
+	go_on(r, s, io);
 	if (s->step != S_LAST || io->is_finished)
 		return;
 	if (!rcp_flush(r, io))

@@ -250,6 +250,11 @@ void rcp_run_over(struct rcp_run *r, err_t e)
 	ev_stop(r->env->ev);
 }
 
+err_t rcp_result(err_t e)
+{
+	return e == E_INTERRUPTED || e == E_IO || e == E_MEM ? e : OK; /* others are counted */
+}
+
 static bool is_interrupted(const struct rcp_run *r)
 {
 	return r->env->is_interrupted != NULL && *r->env->is_interrupted;

@@ -615,7 +615,19 @@ static void source_hears_a_shell_and_a_liar(void **state)
 	struct rcp_event e;
 	talk_start(&t);
 	GO(&t);
-	struct cslice in = BYTES("\0\0\0");
+	static const uint8_t zeros[65];
+	struct cslice in = {zeros, 64}; /* as many answers to nothing as are kept */
+	assert_int_equal(rcp_source_next(&t.s, &in, &e), OK);
+	assert_int_equal(e.type, RCP_EV_NONE);
+	assert_int_equal(rcp_source_file(&t.s, "f", 0644, 0), OK);
+	assert_int_equal(rcp_source_next(&t.s, &in, &e), OK);
+	assert_int_equal(e.type, RCP_EV_GO);
+	assert_int_equal(rcp_source_file_end(&t.s, NULL), OK);
+	assert_int_equal(rcp_source_next(&t.s, &in, &e), OK);
+	assert_int_equal(e.type, RCP_EV_GO);
+	assert_int_equal(rcp_source_next(&t.s, &in, &e), OK);
+	assert_int_equal(e.type, RCP_EV_NONE);
+	in = cslice_of(zeros, 3);
 	assert_int_equal(rcp_source_next(&t.s, &in, &e), E_FORMAT);
 	assert_int_equal(rcp_source_file(&t.s, "f", 0644, 0), E_FORMAT);
 	assert_true(rcp_why(&t.s.side)[0] != '\0');
