@@ -144,5 +144,6 @@ err_t rcp_show(struct link *link, struct ev *ev)
 		e = ev_run(ev);
 	link->on_bytes = NULL;
 	link->on_end = NULL;
+	link->arg = NULL;
 	return e != OK ? e : s.why;
 }

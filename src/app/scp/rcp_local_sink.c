@@ -430,6 +430,7 @@ err_t rcp_sink_run(struct rcp_run *r, struct link *link, const struct rcp_taking
 	if (text != NULL || e != OK)
 		rcp_run_over(r, e);
 	e = rcp_run_loop(r);
+	r->own = NULL;
 	sink_done(&s);
 	return e;
 }

@@ -456,6 +456,7 @@ err_t rcp_source_run(struct rcp_run *r, struct link *link, const struct rcp_send
 	rcp_source_init(&s.engine);
 	rcp_run_link(r, link, &s.engine.side);
 	err_t e = rcp_run_loop(r);
+	r->own = NULL;
 	thing_done(&s.thing);
 	while (s.levels_n > 0)
 		leave(&s);
