@@ -143,7 +143,7 @@ def program_flags(folder):
                 flags[letter] = (bool(colon) or None, None)
         return flags
     path = table.relative_to(TOP)
-    forms = {"SET": None, "ARG": 2, "DO": 1, "NONE": None, "LATER": 1, "FLAG": 3}
+    forms = {"SET": None, "ARG": 2, "DO": 1, "NONE": None, "LATER": 1, "FLAG": 3, "SIDE": 1}
     for kind, at in forms.items():
         for row in rows(path, kind):
             flags[row[0].strip("'")] = (plain(row[at]) if at else None, kind != "LATER")

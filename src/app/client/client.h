@@ -171,6 +171,9 @@ struct dest {
 	uint16_t port;
 };
 MUST err_t dest_parse(const char *text, struct dest *out);
+/* scheme://[user@]host[:port][/path].  Gives copies; path: decoded, without the slash in front;
+ * NULL = none.  E_FORMAT: it is none. */
+MUST err_t dest_parse_uri(const char *scheme, const char *text, struct dest *out, char **path);
 bool dest_user_is_fine(const char *user);
 bool dest_host_is_fine(const char *host);
 

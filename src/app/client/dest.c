@@ -65,28 +65,79 @@ static err_t take_authority(char *text, struct dest *d)
 	return d->host != NULL ? OK : E_MEM;
 }
 
-static err_t parse_uri(const char *text, struct dest *d)
+/* What stands between "scheme://" and the path, in place. */
+static err_t take_user_and_host(char *text, struct dest *d)
+{
+	char *at = strrchr(text, '@');
+	if (at != NULL) {
+		*at = '\0';
+		text[strcspn(text, ";")] = '\0'; /* connection parameters: none are known */
+		TRY(percent_decode(text));
+		if (text[0] == '\0')
+			return E_FORMAT;
+		d->user = strdup(text);
+		if (d->user == NULL)
+			return E_MEM;
+	}
+	return take_authority(at != NULL ? at + 1 : text, d);
+}
+
+static err_t take_path(const char *text, char **out)
 {
 	char *copy = strdup(text);
 	if (copy == NULL)
 		return E_MEM;
+	err_t e = percent_decode(copy);
+	if (e != OK) {
+		free(copy);
+		return e;
+	}
+	*out = copy;
+	return OK;
+}
+
+static void dest_done(struct dest *d)
+{
+	free(d->user);
+	free(d->host);
+}
+
+err_t dest_parse_uri(const char *scheme, const char *text, struct dest *out, char **path)
+{
+	size_t n = strlen(scheme);
+	if (strncmp(text, scheme, n) != 0 || strncmp(text + n, "://", 3) != 0)
+		return E_FORMAT;
+	char *copy = strdup(text + n + 3), *tail = NULL;
+	if (copy == NULL)
+		return E_MEM;
+	struct dest d = {0};
+	err_t e = OK;
 	char *slash = strchr(copy, '/');
-	err_t e = slash != NULL && slash[1] != '\0' ? E_FORMAT : OK; /* a URI with a path */
+	if (slash != NULL && slash[1] != '\0')
+		e = take_path(slash + 1, &tail);
 	if (slash != NULL)
 		*slash = '\0';
-	char *at = strrchr(copy, '@');
-	if (e == OK && at != NULL) {
-		*at = '\0';
-		copy[strcspn(copy, ";")] = '\0'; /* connection parameters: none are known */
-		e = percent_decode(copy);
-		d->user = e == OK && copy[0] != '\0' ? strdup(copy) : NULL;
-		if (e == OK && d->user == NULL)
-			e = E_FORMAT;
-	}
 	if (e == OK)
-		e = take_authority(at != NULL ? at + 1 : copy, d);
+		e = take_user_and_host(copy, &d);
 	free(copy);
-	return e;
+	if (e != OK) {
+		dest_done(&d);
+		free(tail);
+		return e;
+	}
+	*out = d;
+	*path = tail;
+	return OK;
+}
+
+/* A URI without a path. */
+static err_t parse_uri(const char *text, struct dest *d)
+{
+	char *path = NULL;
+	TRY(dest_parse_uri("ssh", text, d, &path));
+	bool has_path = path != NULL;
+	free(path);
+	return has_path ? E_FORMAT : OK;
 }
 
 static err_t parse_plain(const char *text, struct dest *d)
@@ -104,12 +155,11 @@ err_t dest_parse(const char *text, struct dest *out)
 {
 	struct dest d = {0};
 	bool is_uri = strncmp(text, "ssh://", 6) == 0;
-	err_t e = is_uri ? parse_uri(text + 6, &d) : parse_plain(text, &d);
+	err_t e = is_uri ? parse_uri(text, &d) : parse_plain(text, &d);
 	if (e == OK && d.host[0] == '\0')
 		e = E_FORMAT;
 	if (e != OK) {
-		free(d.user);
-		free(d.host);
+		dest_done(&d);
 		return e;
 	}
 	*out = d;

@@ -144,11 +144,6 @@ static bool is_wanted(const struct meter *m)
 	return m->is_on && getpgrp() == tcgetpgrp(m->fd);
 }
 
-static uint64_t now_of(const struct meter *m)
-{
-	return m->ev != NULL ? ev_now(m->ev) : os_monotonic_us();
-}
-
 static void write_out(const struct meter *m, struct buf *text)
 {
 	for (size_t at = 0; buf_err(text) == OK && at < text->n;) {
@@ -182,10 +177,10 @@ static void draw(struct meter *m, uint64_t now_us)
 	buf_put_u8(&out, '\r');
 	err_t e = meter_line(&out, buf_bytes(&m->name), &m->file, now_us, cols);
 	if (e == OK && m->file.is_over)
-		buf_put(&out, m->is_total_drawn ? "\r\n\033[K" : "\r\n", m->is_total_drawn ? 5 : 2);
+		buf_printf(&out, "%s", m->is_total_drawn ? "\n\033[K" : "\n");
 	m->is_drawn = !m->file.is_over;
 	if (e == OK && m->has_total && m->files > 1 && !m->all.is_over) {
-		buf_put(&out, "\r\n", m->file.is_over ? 0 : 2);
+		buf_printf(&out, "%s", m->file.is_over ? "" : "\n");
 		e = put_total(m, &out, now_us, cols);
 		buf_printf(&out, "%s", m->file.is_over ? "\r" : "\r\033[A");
 		m->is_total_drawn = true;
@@ -219,38 +214,55 @@ void meter_init(struct meter *m, int fd, struct ev *ev)
 		ev_timer_set(ev, &m->tick, ev_now(ev) + EVERY_US);
 }
 
-static void take_name(struct meter *m, const char *name, uint64_t now_us)
+/* The last part of a path. */
+static struct cslice short_name(const char *path)
 {
-	struct cslice n = cslice_of(name, strnlen(name, METER_NAME_MAX));
+	const char *slash = strrchr(path, '/');
+	const char *name = slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+	return cslice_of(name, strnlen(name, METER_NAME_MAX));
+}
+
+static void take_name(struct meter *m, const struct xfer_progress *p, uint64_t now_us)
+{
+	struct cslice n = short_name(p->name);
 	bool is_same = cslice_eq(buf_bytes(&m->name), n);
 	if (is_same && !m->file.is_over)
 		return;
-	track_start(&m->file, now_us);
+	track_start(&m->file, p->file_done > 0 ? m->mark_us : now_us);
 	buf_clear(&m->name);
 	buf_put(&m->name, n.p, n.n);
 	m->drawn_us = 0; /* at once */
+}
+
+void meter_start(struct meter *m)
+{
+	m->mark_us = os_monotonic_us();
+	if (!m->is_started)
+		track_start(&m->all, m->mark_us);
+	m->is_started = true;
 }
 
 void meter_take(struct meter *m, const struct xfer_progress *p)
 {
 	if (!m->is_on)
 		return;
-	uint64_t now_us = now_of(m);
+	uint64_t now_us = os_monotonic_us();
 	if (!m->is_started)
-		track_start(&m->all, now_us);
-	m->is_started = true;
+		meter_start(m);
 	m->files_done = p->files_done;
 	m->files = p->files;
 	track_take(&m->all, p->done, p->size, now_us);
 	if (p->name == NULL || p->name[0] == '\0')
 		return;
-	take_name(m, p->name, now_us);
+	take_name(m, p, now_us);
 	track_take(&m->file, p->file_done, p->file_size, now_us);
 	m->file.is_over = p->is_file_end;
+	if (p->is_file_end)
+		m->mark_us = now_us;
 	if (m->drawn_us != 0 && !p->is_file_end && now_us < m->drawn_us + EVERY_US)
 		return;
 	meter_measure(&m->file, now_us);
-	if (now_us >= m->all.seen_us + EVERY_US)
+	if (m->all.rate <= 0 || now_us >= m->all.seen_us + EVERY_US)
 		meter_measure(&m->all, now_us);
 	draw(m, now_us);
 }
@@ -262,7 +274,7 @@ void meter_hide(struct meter *m)
 	struct buf out;
 	buf_init(&out, 64);
 	/* A terminal that cannot clear gets a new line instead. */
-	buf_printf(&out, "%s", m->has_total ? "\r\033[J" : "\r\n");
+	buf_printf(&out, "%s", m->has_total ? "\r\033[J" : "\n");
 	write_out(m, &out);
 	buf_done(&out);
 	m->is_drawn = m->is_total_drawn = false;
@@ -283,8 +295,8 @@ void meter_done(struct meter *m)
 		size_t cols = tty_size_of(m->fd).cols;
 		struct buf out;
 		buf_init(&out, LINE_MAX);
-		if (put_total(m, &out, now_of(m), cols > 0 ? cols : COLS) == OK) {
-			buf_put(&out, "\r\n", 2);
+		if (put_total(m, &out, os_monotonic_us(), cols > 0 ? cols : COLS) == OK) {
+			buf_put_u8(&out, '\n');
 			write_out(m, &out);
 		}
 		buf_done(&out);

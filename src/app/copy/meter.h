@@ -33,12 +33,15 @@ struct meter {
 	struct buf name; /* of the file, as it came */
 	struct meter_track file, all;
 	uint64_t files_done, files, drawn_us;
-	bool is_started; /* all */
+	uint64_t mark_us; /* when the copy began, or the last file ended */
+	bool is_started;  /* all */
 };
 
 /* fd that is no terminal: nothing is ever shown.  ev may be NULL: then only meter_take draws. */
 void meter_init(struct meter *m, int fd, struct ev *ev);
 void meter_done(struct meter *m); /* the last line of all, when there were several files */
+/* A copy begins now: for the rate of a file that is told of only when it is over. */
+void meter_start(struct meter *m);
 /* What has changed: a struct xfer_env's progress, with the meter as its argument. */
 void meter_take(struct meter *m, const struct xfer_progress *p);
 /* Other words are about to come: the lines go; they are drawn again by the next change. */
