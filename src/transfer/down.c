@@ -127,9 +127,12 @@ void down_piece(struct job *j, uint64_t at, struct span piece)
 static bool push(struct job *j)
 {
 	struct xfer *x = j->x;
-	if (j->phase != JOB_DATA || (x->from.r != NULL && x->to.r == NULL)) {
-		if (x->from.r != NULL || x->to.r != NULL)
-			reader_pump(&j->rd);
+	if (j->phase != JOB_DATA) {
+		compare_push(j);
+		return true;
+	}
+	if (x->from.r != NULL && x->to.r == NULL) {
+		reader_pump(&j->rd);
 		return true;
 	}
 	if (x->from.r != NULL) {

@@ -63,11 +63,11 @@ static void tell_left(struct job *j)
 {
 	struct xfer *x = j->x;
 	bool is_kept = j->target != NULL; /* the bytes went beside it */
-	if (!j->is_opened || j->is_done || j->is_told || (is_kept && x->end != OK))
+	if (!j->is_opened || j->is_done || j->is_told)
 		return;
 	j->is_told = true;
 	if (is_kept) {
-		xfer_say(x, LOG_L_ERROR, "\"%s\" was left as it was", j->target);
+		log_debug1("%s was left as it was", j->target);
 	} else if (x->end != OK && x->left_told >= 8) {
 		x->left_more++;
 	} else if (j->is_opened) {
@@ -84,7 +84,6 @@ static void give_up(struct job *j)
 	j->has_failed = true;
 	if (j->x->gather.job == j)
 		down_flush(j->x); /* what came in order is still written */
-	tell_left(j);
 	reader_stop(&j->rd);
 	list_each (at, tmp, &j->blocks)
 		slot_put(j->x, LIST_ENTRY(at, struct slot, link));
@@ -158,6 +157,7 @@ static void step_drain(struct job *j)
 		reader_pump(&j->rd);
 	if (j->is_asked || j->is_stat_asked || j->writes > 0 || !list_is_empty(&j->rd.slots))
 		return;
+	tell_left(j);
 	close_all(j);
 	if (!j->is_ended) {
 		j->is_ended = true;
@@ -195,30 +195,11 @@ static void step_place(struct job *j)
 		job_go(j, j->x->to.r != NULL ? JOB_TO_STAT : JOB_TO_OPEN);
 }
 
-static void report_reader(struct job *j, const char *what, const char *path)
+void job_report_reader(struct job *j, const char *what, const char *path)
 {
 	const char *why = j->rd.why.text[0] != '\0' ? j->rd.why.text : sf_status_text(j->rd.code);
 	if (j->x->end == OK)
 		xfer_say(j->x, LOG_L_ERROR, "%s \"%s\": %s", what, path, why);
-}
-
-static void step_compare(struct job *j)
-{
-	struct xfer *x = j->x;
-	if (j->is_different)
-		reader_stop(&j->rd);
-	if (!reader_is_over(&j->rd))
-		return;
-	if (x->end != OK)
-		return;
-	if (j->rd.code != SF_ok && !j->is_different) {
-		report_reader(j, "read remote", j->rd.end == &x->to ? j->to : j->from);
-		job_fail(j);
-	} else if (j->phase == JOB_COMPARE) {
-		job_compare_end(j);
-	} else {
-		job_check_end(j);
-	}
 }
 
 static void step_data(struct job *j)
@@ -231,7 +212,7 @@ static void step_data(struct job *j)
 		if (j->phase != JOB_DATA)
 			return;
 		if (j->rd.code != SF_ok) {
-			report_reader(j, "read remote", j->from);
+			job_report_reader(j, "read remote", j->from);
 			job_fail(j);
 			return;
 		}
@@ -260,7 +241,7 @@ void job_step(struct job *j)
 		[JOB_FROM_OPEN] = job_from_open,
 		[JOB_TO_STAT] = job_to_stat,
 		[JOB_TO_OPEN] = job_to_open,
-		[JOB_COMPARE] = step_compare,
+		[JOB_COMPARE] = compare_step,
 		[JOB_DATA] = step_data,
 		[JOB_TO_SIZE] = job_to_size,
 		[JOB_TO_ATTR] = job_to_attr,
@@ -268,7 +249,7 @@ void job_step(struct job *j)
 		[JOB_TO_CLOSE] = job_to_close,
 		[JOB_RENAME] = job_rename,
 		[JOB_CHECK_OPEN] = job_check_open,
-		[JOB_CHECK] = step_compare,
+		[JOB_CHECK] = compare_step,
 		[JOB_REMOVE] = job_remove,
 		[JOB_DRAIN] = step_drain,
 	};
@@ -280,14 +261,10 @@ void job_piece(struct job *j, uint64_t at, struct span piece)
 {
 	if (j->has_failed)
 		return;
-	if (j->phase == JOB_DATA) {
+	if (j->phase == JOB_DATA)
 		down_piece(j, at, piece);
-	} else if (!j->is_different && !local_same(j, at, cslice_of(piece.p, piece.n))) {
-		j->is_different = true;
-		reader_stop(&j->rd);
-	} else {
-		j->compared = at + piece.n;
-	}
+	else
+		compare_piece(j, at, cslice_of(piece.p, piece.n));
 }
 
 void job_block(struct job *j, struct slot *s)

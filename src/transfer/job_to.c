@@ -121,20 +121,10 @@ static void opened(struct job *j)
 	j->is_opened = true;
 	j->at = j->done = j->start;
 	progress_bytes(j, j->start);
-	if (o->resume_checked && j->start > 0) {
-		j->compared = 0;
-		reader_init(&j->rd, j, &j->from_h);
-		j->rd.until = j->start;
-		if (j->x->from.r == NULL) {
-			j->rd.end = &j->x->to;
-			j->rd.handle = &j->to_h;
-			j->rd.chunk = j->x->to.r->read_max;
-			j->rd.size = j->start;
-		}
-		job_go(j, JOB_COMPARE);
-	} else {
+	if (o->resume_checked && j->start > 0)
+		compare_begin(j, JOB_COMPARE, j->start);
+	else
 		job_data_begin(j);
-	}
 }
 
 static void on_old(struct sf_ask *a, const struct sf_reply *r)
@@ -220,20 +210,10 @@ void job_to_open(struct job *j)
 
 /* ---- bytes ------------------------------------------------------------------------------------
  */
-void job_compare_end(struct job *j)
-{
-	if (j->is_different || j->compared < j->start) {
-		log_debug1("%s: what is there differs: copied again from the start", j->to);
-		j->start = j->at = j->done = 0;
-		j->is_different = false;
-	}
-	job_data_begin(j);
-}
-
 void job_data_begin(struct job *j)
 {
 	if (j->x->from.r != NULL) {
-		reader_init(&j->rd, j, &j->from_h);
+		reader_init(&j->rd, j, &j->x->from, &j->from_h);
 		j->rd.next = j->rd.at = j->start;
 		j->rd.is_held = j->x->to.r != NULL;
 	}
@@ -474,25 +454,10 @@ static void on_check_open(struct sf_ask *a, const struct sf_reply *r)
 		memcpy(j->check_h.p, r->handle.p, r->handle.n);
 	}
 	if (is_live && r->type == SF_MSG_handle)
-		job_check_begin(j);
+		compare_begin(j, JOB_CHECK, j->at);
 	else if (is_live)
 		fail(j, "remote open", j->to, r);
 	xfer_answered(x);
-}
-
-void job_check_begin(struct job *j)
-{
-	struct xfer *x = j->x;
-	j->compared = 0;
-	j->is_different = false;
-	reader_init(&j->rd, j, &j->from_h);
-	if (x->to.r != NULL) {
-		j->rd.end = &x->to;
-		j->rd.handle = &j->check_h;
-		j->rd.chunk = x->to.r->read_max;
-	}
-	j->rd.size = j->at;
-	job_go(j, JOB_CHECK);
 }
 
 void job_check_open(struct job *j)
@@ -501,15 +466,4 @@ void job_check_open(struct job *j)
 	j->ask = (struct sf_ask){.on = on_check_open, .arg = j};
 	if (job_ask(j, sf_ask_open(j->x->to.r->sf, &j->ask, &m)) != OK)
 		return;
-}
-
-void job_check_end(struct job *j)
-{
-	if (j->is_different || j->compared != j->at) {
-		xfer_say(j->x, LOG_L_ERROR, "\"%s\" differs from \"%s\" after it was copied", j->to,
-			j->from);
-		job_fail(j);
-	} else {
-		job_done(j);
-	}
 }

@@ -215,7 +215,7 @@ void local_finish(struct job *j)
 	j->done = j->at;
 	progress_bytes(j, j->at);
 	if (x->env.opts.checksum && j->is_regular)
-		job_check_begin(j);
+		compare_begin(j, JOB_CHECK, j->at);
 	else
 		job_done(j);
 }
@@ -269,20 +269,4 @@ void local_copy(struct job *j)
 	j->done = j->at;
 	progress_bytes(j, j->at);
 	j->is_read_end = got == 0;
-}
-
-/* ---- comparing --------------------------------------------------------------------------------
- */
-bool local_same(struct job *j, uint64_t at, struct cslice piece)
-{
-	int fd = j->x->from.r == NULL ? j->in : j->out;
-	while (piece.n > 0) {
-		size_t n = num_min(piece.n, XFER_BLOCK);
-		ssize_t got = pread(fd, j->x->scratch, n, (off_t)at);
-		if (got <= 0 || memcmp(j->x->scratch, piece.p, (size_t)got) != 0)
-			return false;
-		at += (uint64_t)got;
-		piece = cslice_of(piece.p + got, piece.n - (size_t)got);
-	}
-	return true;
 }

@@ -16,15 +16,16 @@
 #define BEYOND  4096 /* what the READ behind the told size asks for */
 #define SMALLER 4096 /* requests do not get smaller than this by themselves */
 
-void reader_init(struct reader *rd, struct job *j, const struct xfer_handle *h)
+void reader_init(
+	struct reader *rd, struct job *j, struct xfer_end *end, const struct xfer_handle *h)
 {
 	*rd = (struct reader){.x = j->x,
 		.job = j,
-		.end = &j->x->from,
+		.end = end,
 		.handle = h,
 		.size = j->m.has_size ? j->m.size : 0,
 		.until = UINT64_MAX};
-	rd->chunk = rd->end->r->read_max;
+	rd->chunk = end->r->read_max;
 	list_init(&rd->slots);
 }
 

@@ -321,7 +321,7 @@ err_t xfer_new(struct xfer **out, const struct xfer_env *env)
 	if (env->opts.atomic && (env->opts.resume || env->opts.resume_checked))
 		return E_USAGE; /* there is nothing to be continued */
 	struct xfer *x = calloc(1, sizeof(*x));
-	uint8_t *scratch = malloc(XFER_BLOCK);
+	uint8_t *scratch = malloc(2 * XFER_BLOCK);
 	if (x == NULL || scratch == NULL) {
 		free(x);
 		free(scratch);
@@ -332,8 +332,8 @@ err_t xfer_new(struct xfer **out, const struct xfer_env *env)
 	x->from.r = env->ends.from;
 	x->to.r = env->ends.to;
 	x->ev = x->from.r != NULL ? x->from.r->ev : x->to.r != NULL ? x->to.r->ev : env->ev;
-	struct list *lists[] = {
-		&x->walkers, &x->jobs, &x->ready, &x->movers, &x->endings, &x->refused, &x->slots, &x->wslots};
+	struct list *lists[] = {&x->walkers, &x->jobs, &x->ready, &x->movers, &x->endings,
+		&x->refused, &x->slots, &x->wslots};
 	for (size_t i = 0; i < ARRAY_N(lists); i++)
 		list_init(lists[i]);
 	*out = x;

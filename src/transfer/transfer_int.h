@@ -94,6 +94,11 @@ struct reader {
 	struct xfer_words why; /* "": no words for it */
 };
 
+struct sum { /* of bytes, to tell contents apart that no one made alike */
+	uint64_t a, b, n;
+	uint8_t tail[8];
+};
+
 /* ---- one file -----------------------------------------------------------------------------------
  */
 enum job_phase {
@@ -145,7 +150,9 @@ struct job {
 	uint64_t reached;             /* counted as progress */
 	uint64_t hole_at, data_until; /* sparse: next hole of the source */
 	uint64_t compared, compare_until;
-	bool is_different, is_read_end;
+	struct sum sums[2]; /* across: of the destination and of the source */
+	unsigned pass;
+	bool is_different, is_read_end, is_compared;
 	size_t writes;      /* WRITEs without an answer */
 	struct list blocks; /* across: slots that wait to be written */
 	size_t blocks_bytes;
@@ -211,7 +218,7 @@ struct xfer {
 	struct ev_timer timer;
 	struct xfer_progress p;
 	uint64_t p_at_us;
-	uint8_t *scratch; /* XFER_BLOCK bytes */
+	uint8_t *scratch; /* twice XFER_BLOCK bytes */
 	err_t end;        /* why it stops before the end */
 	size_t left_told, left_more;
 	unsigned interrupts;
@@ -272,6 +279,7 @@ void job_fail(struct job *j); /* it was told */
 void job_stop(struct job *j); /* not told: all ends */
 void job_done(struct job *j);
 void job_free(struct job *j);
+void job_report_reader(struct job *j, const char *what, const char *path);
 MUST err_t job_ask(struct job *j, err_t e); /* after sf_ask_ with j->ask */
 
 /* job_from.c, job_to.c: phases */
@@ -289,9 +297,6 @@ void job_remove(struct job *j);
 void job_check_open(struct job *j);
 void job_data_begin(struct job *j);
 void job_data_end(struct job *j); /* all bytes are there */
-void job_compare_end(struct job *j);
-void job_check_begin(struct job *j);
-void job_check_end(struct job *j);
 struct sf_attr job_attr(const struct job *j);
 
 /* local.c */
@@ -302,11 +307,11 @@ bool local_open_from(struct job *j);
 bool local_open_to(struct job *j);
 void local_finish(struct job *j);
 void local_remove(struct job *j);
-bool local_same(struct job *j, uint64_t at, struct cslice piece); /* false: other bytes */
-void local_copy(struct job *j);                                   /* local to local: a part of it */
+void local_copy(struct job *j); /* local to local: a part of it */
 
 /* reader.c */
-void reader_init(struct reader *rd, struct job *j, const struct xfer_handle *h);
+void reader_init(
+	struct reader *rd, struct job *j, struct xfer_end *end, const struct xfer_handle *h);
 void reader_pump(struct reader *rd);
 void reader_stop(struct reader *rd);
 bool reader_is_over(const struct reader *rd); /* nothing is under way, nothing more comes */
@@ -314,6 +319,12 @@ void slot_put(struct xfer *x, struct slot *s);
 /* to the owner: */
 void job_piece(struct job *j, uint64_t at, struct span piece);
 void job_block(struct job *j, struct slot *s); /* takes it */
+
+/* compare.c: the destination's first `until` bytes (in JOB_CHECK: and no more) with the source */
+void compare_begin(struct job *j, enum job_phase phase, uint64_t until);
+void compare_push(struct job *j);
+void compare_step(struct job *j);
+void compare_piece(struct job *j, uint64_t at, struct cslice piece);
 
 /* up.c, down.c, across.c */
 bool up_push(struct job *j); /* false: no room now */

@@ -3,6 +3,7 @@
 import os
 import random
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -158,3 +159,141 @@ def test_what_fails_is_told_in_known_words(probe, server, top, verb, source, to,
     names = {"from": top / source, "to": top / to}
     out = run(probe, server, verb, names["from"], names["to"], status=1)
     assert words.format(**names) in out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("there", [0, 1, 1000, 1048576, 1999999, 2000000])
+def test_a_copy_is_continued_where_it_ended(probe, server, top, verb, there):
+    whole = noise(2000000)
+    (top / "f").write_bytes(whole)
+    for option, before in (("resume", whole[:there]), ("resume_checked", whole[:there]),
+                           ("resume_checked", noise(there, 9)), ("resume_checked", whole + b"longer")):
+        (top / "t").write_bytes(before)
+        run(probe, server, verb, top / "f", top / "t", options=[option])
+        assert (top / "t").read_bytes() == whole, option
+
+
+def test_what_is_there_is_not_sent_again(probe, server, top):
+    (top / "f").write_bytes(noise(2000000))
+    for verb in VERBS:
+        (top / "t").write_bytes(b"\0" * 1500000)
+        run(probe, server, verb, top / "f", top / "t", options=["resume"])
+        assert (top / "t").read_bytes() == b"\0" * 1500000 + noise(2000000)[1500000:], verb
+
+
+def test_a_longer_destination_is_not_continued(probe, server, top):
+    (top / "f").write_bytes(b"short")
+    (top / "t").write_bytes(b"longer than that")
+    for verb, words in (("up", "destination file same size or larger"), ("down", "local file is larger than remote")):
+        assert words in run(probe, server, verb, top / "f", top / "t", options=["resume"], status=1)
+        assert (top / "t").read_bytes() == b"longer than that"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_end_result_is_read_back(probe, server, top, verb):
+    for n in SIZES:
+        (top / "f").write_bytes(noise(n, n))
+        run(probe, server, verb, top / "f", top / "t", options=["checksum"])
+        assert (top / "t").read_bytes() == noise(n, n)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_holes_stay_holes_and_old_bytes_do_not_show_in_them(probe, server, top, verb):
+    with open(top / "f", "wb") as f:
+        f.seek(20 << 20)
+        f.write(noise(100000))
+        f.truncate(40 << 20)
+    whole = (top / "f").read_bytes()
+    run(probe, server, verb, top / "f", top / "t", options=["sparse"])
+    assert (top / "t").read_bytes() == whole
+    if verb in ("up", "down"):
+        assert (top / "t").stat().st_blocks < (10 << 20) / 512
+    (top / "t").write_bytes(noise(30 << 20))
+    run(probe, server, verb, top / "f", top / "t", options=["sparse"])
+    assert (top / "t").read_bytes() == whole
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_what_an_interrupt_leaves_is_a_prefix_and_told(probe, server, top, verb):
+    whole = noise(60 << 20)
+    (top / "f").write_bytes(whole)
+    out = run(probe, server, verb, top / "f", top / "t", options=["interrupt=1"], status=1)
+    got = (top / "t").read_bytes()
+    assert "interrupted" in out
+    assert got == whole[:len(got)]
+    if len(got) < len(whole):
+        assert '/t" is incomplete: ' in out
+    run(probe, server, verb, top / "f", top / "t", options=["resume_checked"])
+    assert (top / "t").read_bytes() == whole
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_beside_it_and_then_in_its_place(probe, server, top, verb):
+    (top / "t").write_bytes(b"old")
+    kept = open(top / "t", "rb")
+    (top / "f").write_bytes(noise(60 << 20))
+    run(probe, server, verb, top / "f", top / "t", options=["atomic", "interrupt=1", "limit=100000000"], status=1)
+    assert (top / "t").read_bytes() == b"old"
+    run(probe, server, verb, top / "f", top / "t", options=["atomic"])
+    assert (top / "t").read_bytes() == noise(60 << 20)
+    assert kept.read() == b"old"
+    assert sorted(p.name for p in top.iterdir()) == ["f", "t"]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_no_faster_than_asked(probe, server, top, verb):
+    (top / "f").write_bytes(noise(1500000))
+    begin = time.monotonic()
+    run(probe, server, verb, top / "f", top / "t", options=["limit=1000000"])
+    assert 1.2 < time.monotonic() - begin < 10
+    assert (top / "t").read_bytes() == noise(1500000)
+
+
+def test_a_name_that_the_server_gave_is_not_followed(probe, server, top):
+    (top / "f").write_bytes(b"new")
+    (top / "outside").write_bytes(b"outside")
+    (top / "t").symlink_to("outside")
+    out = run(probe, server, "down", top / "f", top / "t", options=["peer"], status=1)
+    assert "symbolic link, which is not followed" in out
+    assert (top / "outside").read_bytes() == b"outside"
+    run(probe, server, "down", top / "f", top / "t")  # the person's own name is
+    assert (top / "outside").read_bytes() == b"new"
+
+
+def test_links_in_the_destination_of_a_tree_are_not_followed(probe, server, top):
+    tree = top / "tree"
+    (tree / "d").mkdir(parents=True)
+    (tree / "d" / "f").write_bytes(b"new")
+    (tree / "g").write_bytes(b"new")
+    (top / "out").mkdir()
+    (top / "out" / "g").write_bytes(b"outside")
+    (top / "copy").mkdir()
+    (top / "copy" / "d").symlink_to("../out")
+    (top / "copy" / "g").symlink_to("../out/g")
+    out = run(probe, server, "down", tree, top / "copy", options=["recursive"], status=1)
+    assert f'"{top}/copy/d" exists but is not a directory' in out
+    assert f'open local "{top}/copy/g": is a symbolic link, which is not followed here' in out
+    assert contents(top / "out") == {b"./g": b"outside"}
+
+
+def peak_kib(words):
+    """Largest memory of a program that must succeed, and what it prints."""
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as p:
+        out = p.stdout.read()
+        _, status, used = os.wait4(p.pid, 0)
+        p.returncode = os.waitstatus_to_exitcode(status)
+    assert p.returncode == 0, out
+    return used.ru_maxrss, out
+
+
+def test_memory_does_not_grow_with_the_tree(probe, server, top):
+    (top / "few").mkdir()
+    (top / "many").mkdir()
+    for i in range(10001):
+        (top / "many" / f"{'x' * 200}{i}").touch()
+    words = [probe, "-D", str(server), "-x", "recursive", "-x", "count", "down"]
+    idle, _ = peak_kib([*words, str(top / "few"), str(top / "none")])
+    peak, out = peak_kib([*words, str(top / "many"), str(top / "copy")])
+    assert b"files 10001 of 10001" in out
+    assert len(os.listdir(top / "copy")) == 10001
+    assert peak - idle < 16 << 10
