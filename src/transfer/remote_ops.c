@@ -74,30 +74,29 @@ static void on_reply(struct sf_ask *a, const struct sf_reply *reply)
 	remote_wake(r);
 }
 
-static err_t call_new(struct remote *r, struct call **out)
+/* NULL: no memory. */
+static struct call *call_new(struct remote *r)
 {
-	err_t end = r->end;
-	if (end != OK)
-		return end;
 	struct call *c = calloc(1, sizeof(*c));
 	if (c == NULL)
-		return E_MEM;
+		return NULL;
 	c->ask = (struct sf_ask){.on = on_reply, .arg = c};
 	c->r = r;
 	c->begin_us = sf_client_pending(r->sf) == 0 ? os_monotonic_us() : 0;
 	buf_init(&c->bytes, SF_FRAME_MAX);
-	*out = c;
-	return OK;
+	return c;
 }
 
 /* asked: what sf_ask_... said.  Takes the call; *out, when wished and all went well, is it. */
 static err_t call_wait(struct call *c, err_t asked, struct call **out)
 {
-	struct remote *r = c->r;
+	if (c == NULL)
+		return E_MEM;
 	if (asked != OK) {
 		call_free(c);
 		return asked;
 	}
+	struct remote *r = c->r;
 	err_t e = remote_run_until(r, &c->is_done);
 	if (!c->is_done) {
 		c->is_left = true;
@@ -113,24 +112,22 @@ static err_t call_wait(struct call *c, err_t asked, struct call **out)
 	return e;
 }
 
+#define ASK(r, call, name, ...)                                                                    \
+	((call) == NULL ? E_MEM                                                                    \
+			: sf_ask_##name((r)->sf, &(call)->ask, &(struct sf_##name){__VA_ARGS__}))
+
 /* The answer is a status. */
 #define DO(r, name, ...)                                                                           \
 	do {                                                                                       \
-		struct call *call_ = NULL;                                                         \
-		TRY(call_new(r, &call_));                                                          \
-		return call_wait(call_,                                                            \
-			sf_ask_##name((r)->sf, &call_->ask, &(struct sf_##name){__VA_ARGS__}),     \
-			NULL);                                                                     \
+		struct call *call_ = call_new(r);                                                  \
+		return call_wait(call_, ASK(r, call_, name, __VA_ARGS__), NULL);                   \
 	} while (0)
 
 /* The answer stays in call `c`, which is the caller's then. */
 #define GET(c, r, name, ...)                                                                       \
 	do {                                                                                       \
-		struct call *call_ = NULL;                                                         \
-		TRY(call_new(r, &call_));                                                          \
-		TRY(call_wait(call_,                                                               \
-			sf_ask_##name((r)->sf, &call_->ask, &(struct sf_##name){__VA_ARGS__}),     \
-			&(c)));                                                                    \
+		struct call *call_ = call_new(r);                                                  \
+		TRY(call_wait(call_, ASK(r, call_, name, __VA_ARGS__), &(c)));                     \
 	} while (0)
 
 /* ---- attributes -------------------------------------------------------------------------------

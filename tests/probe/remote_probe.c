@@ -8,7 +8,8 @@
  *     stat PATH         its size
  *     glob PATTERN      the paths
  *     both PATH         as stat, over a connection to each of two hosts at once
- *     exec COMMAND      what it prints; ends with its status
+ *     pull PATH         reads it as fast as the depth of remote_rate lets it, and tells MB/s and
+ * depth exec COMMAND      what it prints; ends with its status
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +56,92 @@ static err_t do_glob(struct remote *r, const char *pattern)
 	return OK;
 }
 
+/* ---- as fast as it goes -----------------------------------------------------------------------
+ */
+#define PULLS 512
+
+struct pull {
+	struct remote *r;
+	uint8_t handle[256];
+	size_t handle_n;
+	uint64_t at, under_way, got;
+	bool is_open, is_at_end, is_done;
+	struct sf_ask open, v[PULLS];
+	size_t free[PULLS], free_n;
+	err_t e;
+};
+
+static void on_piece(struct sf_ask *a, uint32_t at, struct span piece)
+{
+	struct pull *p = a->arg;
+	(void)at;
+	p->got += piece.n;
+}
+
+static void on_pulled(struct sf_ask *a, const struct sf_reply *reply)
+{
+	struct pull *p = a->arg;
+	p->under_way -= a->want;
+	p->free[p->free_n++] = (size_t)(a - p->v);
+	p->is_at_end = p->is_at_end || reply->type != SF_MSG_data;
+	if (reply->err != OK)
+		p->e = reply->err;
+}
+
+static void pull_more(void *arg)
+{
+	struct pull *p = arg;
+	uint32_t n = p->r->read_max;
+	if (!p->is_open)
+		return;
+	while (!p->is_at_end && p->free_n > 0 && p->under_way + n <= p->r->depth) {
+		struct sf_ask *a = &p->v[p->free[p->free_n - 1]];
+		struct sf_read m = {
+			.handle = cslice_of(p->handle, p->handle_n), .offset = p->at, .n = n};
+		*a = (struct sf_ask){.on = on_pulled, .on_data = on_piece, .arg = p};
+		if (sf_ask_read(p->r->sf, a, &m) != OK)
+			break;
+		p->free_n--;
+		p->at += n;
+		p->under_way += n;
+	}
+	p->is_done = p->is_at_end && p->under_way == 0;
+}
+
+static void on_pull_open(struct sf_ask *a, const struct sf_reply *reply)
+{
+	struct pull *p = a->arg;
+	if (reply->type != SF_MSG_handle) {
+		p->e = E_NOT_FOUND;
+		p->is_done = true;
+		return;
+	}
+	p->handle_n = reply->handle.n;
+	memcpy(p->handle, reply->handle.p, p->handle_n);
+	p->is_open = true;
+	pull_more(p);
+}
+
+static err_t do_pull(struct remote *r, const char *path)
+{
+	static struct pull p;
+	p = (struct pull){.r = r};
+	for (size_t i = 0; i < PULLS; i++)
+		p.free[p.free_n++] = i;
+	p.open = (struct sf_ask){.on = on_pull_open, .arg = &p};
+	r->on_turn = pull_more;
+	r->arg = &p;
+	uint64_t begin_us = os_monotonic_us();
+	TRY(sf_ask_open(r->sf, &p.open,
+		&(struct sf_open){.path = cslice_str(path), .flags = SF_OPEN_READ}));
+	TRY(remote_run_until(r, &p.is_done));
+	r->on_turn = NULL;
+	printf("%llu bytes %.1f MB/s depth %llu rtt %u\n", (unsigned long long)p.got,
+		(double)p.got / (double)(os_monotonic_us() - begin_us),
+		(unsigned long long)r->depth, r->rtt_us);
+	return p.e;
+}
+
 typedef err_t do_fn(struct remote *r, const char *argument);
 static const struct {
 	const char *name;
@@ -64,6 +151,7 @@ static const struct {
 	{"stat", do_stat},
 	{"both", do_stat},
 	{"glob", do_glob},
+	{"pull", do_pull},
 };
 
 /* ---- the output of a command ------------------------------------------------------------------
