@@ -56,22 +56,22 @@ const char *remote_words(const struct remote *r, err_t e)
 /* What a login script prints comes before the first frame, and looks like a huge length. */
 static bool is_text(struct cslice s)
 {
-	for (size_t i = 0; i < s.n; i++)
-		if ((s.p[i] < 0x20 && s.p[i] != '\n' && s.p[i] != '\r' && s.p[i] != '\t' &&
-			    s.p[i] != 0x1b) ||
+	for (size_t i = 0; i < 4 && i < s.n; i++)
+		if ((s.p[i] < 0x20 && strchr("\n\r\t\033", s.p[i]) == NULL) || s.p[i] == 0 ||
 			s.p[i] == 0x7f)
 			return false;
 	return s.n >= 4;
 }
 
+/* It may end where the protocol begins. */
 static struct cslice first_line(struct cslice s)
 {
+	size_t n = 0;
 	while (s.n > 0 && (s.p[0] == '\n' || s.p[0] == '\r'))
 		s = cslice_of(s.p + 1, s.n - 1);
-	for (size_t i = 0; i < s.n; i++)
-		if (s.p[i] == '\n' || s.p[i] == '\r')
-			return cslice_of(s.p, i);
-	return s;
+	while (n < s.n && s.p[n] != '\n' && s.p[n] != '\r' && s.p[n] != 0)
+		n++;
+	return cslice_of(s.p, n);
 }
 
 static void say_end(struct remote *r, err_t why)

@@ -239,7 +239,7 @@ static void patterns_find_what_is_there(void **state)
  */
 static void print_and_wait(int in, int out)
 {
-	static const char text[] = "\r\nWelcome to \033[1mthis\033[0m machine\r\nMore\r\n";
+	static const char text[] = "\r\nWelcome to \033[1mthis\033[0m machine\r\nMore\r\n\0\0\0\5";
 	char c;
 	(void)!write(out, text, sizeof(text) - 1);
 	(void)!read(in, &c, 1);
