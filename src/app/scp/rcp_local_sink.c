@@ -63,18 +63,19 @@ static struct level *here(struct sink *s)
 	return s->levels_n > 0 ? &s->levels[s->levels_n - 1] : &s->top;
 }
 
-static bool push(struct sink *s, struct level l)
+/* Room for one more level, empty; it counts once levels_n does. */
+static struct level *room_for_level(struct sink *s)
 {
 	if (s->levels_n == s->levels_cap) {
 		size_t cap = s->levels_cap * 2 + 8;
 		struct level *v = realloc(s->levels, cap * sizeof(*v));
 		if (v == NULL)
-			return false;
+			return NULL;
 		s->levels = v;
 		s->levels_cap = cap;
 	}
-	s->levels[s->levels_n++] = l;
-	return true;
+	s->levels[s->levels_n] = (struct level){.dir = BENEATH_NONE};
+	return &s->levels[s->levels_n];
 }
 
 /* The file or directory that a record means, for messages and for a target that is no directory. */
@@ -139,24 +140,26 @@ static bool dir_open(
 
 static const char *dir_begin(struct rcp_run *r, struct sink *s, const struct rcp_event *e)
 {
-	struct level l = {.dir = BENEATH_NONE,
-		.has_times = e->has_times,
-		.times = e->times,
-		.mode = mode_of(r, e->mode)};
+	struct level *l = room_for_level(s);
 	bool is_new = false;
-	l.path = path_of(s, e->name);
-	if (l.path == NULL)
+	if (l == NULL)
 		return rcp_failed(r, "%s", err_text(E_MEM));
-	if (!dir_open(s, l.path, l.mode, &l.dir, &is_new)) {
-		const char *text = rcp_failed(r, "%s: %s", l.path, strerror(errno));
-		level_done(&l);
+	l->path = path_of(s, e->name);
+	l->has_times = e->has_times;
+	l->times = e->times;
+	l->mode = mode_of(r, e->mode);
+	const char *text = NULL;
+	if (l->path == NULL)
+		text = rcp_failed(r, "%s", err_text(E_MEM));
+	else if (!dir_open(s, l->path, l->mode, &l->dir, &is_new))
+		text = rcp_failed(r, "%s: %s", l->path, strerror(errno));
+	if (text != NULL) {
+		level_done(l);
 		return text;
 	}
-	l.sets_mode = is_new || r->env->opts.keep;
-	if (push(s, l))
-		return NULL;
-	level_done(&l);
-	return rcp_failed(r, "%s", err_text(E_MEM));
+	l->sets_mode = is_new || r->env->opts.keep;
+	s->levels_n++;
+	return NULL;
 }
 
 static const char *dir_end(struct rcp_run *r, struct sink *s)
@@ -212,25 +215,27 @@ static int file_open(struct sink *s, const char *path, uint32_t mode, bool *is_n
 static const char *file_begin(struct rcp_run *r, struct sink *s, const struct rcp_event *e)
 {
 	struct stat st;
-	struct file f = {.fd = -1,
+	struct file *f = &s->file;
+	const char *text = NULL;
+	*f = (struct file){.fd = -1,
+		.path = path_of(s, e->name),
 		.has_times = e->has_times,
 		.times = e->times,
 		.mode = mode_of(r, e->mode),
 		.size = e->size};
-	f.path = path_of(s, e->name);
-	if (f.path == NULL)
-		return rcp_failed(r, "%s", err_text(E_MEM));
 	/* until it is whole nobody but the owner gains by its mode */
-	f.fd = file_open(s, f.path, (f.mode & 0777) | 0200, &f.is_new);
-	if (f.fd < 0 || fstat(f.fd, &st) != 0) {
-		const char *text = rcp_failed(r, "%s: %s", f.path, strerror(errno));
-		file_done(&f);
+	if (f->path == NULL)
+		text = rcp_failed(r, "%s", err_text(E_MEM));
+	else if ((f->fd = file_open(s, f->path, (f->mode & 0777) | 0200, &f->is_new)) < 0 ||
+		 fstat(f->fd, &st) != 0)
+		text = rcp_failed(r, "%s: %s", f->path, strerror(errno));
+	if (text != NULL) {
+		file_done(f);
 		return text;
 	}
-	f.is_regular = S_ISREG(st.st_mode);
-	s->file = f;
-	rcp_tell(r, LOG_L_DEBUG1, "Sink: C%04" PRIo32 " %" PRIu64 " %s", e->mode, e->size, f.path);
-	rcp_progress_begin(r, s->file.path, f.size);
+	f->is_regular = S_ISREG(st.st_mode);
+	rcp_tell(r, LOG_L_DEBUG1, "Sink: C%04" PRIo32 " %" PRIu64 " %s", e->mode, e->size, f->path);
+	rcp_progress_begin(r, f->path, f->size);
 	return NULL;
 }
 

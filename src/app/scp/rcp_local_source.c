@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -47,7 +48,8 @@ struct thing {
 	char *path; /* owned */
 	struct beneath_info info;
 	uint64_t at;
-	char *why; /* it could not be read on; owned */
+	bool is_short;          /* it could not be read on */
+	char why[RCP_TEXT_MAX]; /* then: why */
 };
 
 struct source {
@@ -67,7 +69,6 @@ static void thing_done(struct thing *t)
 	else if (t->fd >= 0)
 		(void)close(t->fd);
 	free(t->path);
-	free(t->why);
 	*t = (struct thing){.fd = -1};
 }
 
@@ -122,12 +123,14 @@ static bool open_outer(struct source *s)
 {
 	if (s->path_at == s->what->n)
 		return false;
-	char *path = strdup(s->what->paths[s->path_at++]);
-	size_t n = path != NULL ? strlen(path) : 0;
-	while (n > 1 && path[n - 1] == '/')
-		path[--n] = '\0';
-	s->thing.path = path;
-	s->thing.fd = path == NULL ? -1 : open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	const char *given = s->what->paths[s->path_at++];
+	size_t n = strlen(given);
+	while (n > 1 && given[n - 1] == '/')
+		n--;
+	s->thing.path = strndup(given, n);
+	s->thing.fd = s->thing.path == NULL
+			      ? -1
+			      : open(s->thing.path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	return true;
 }
 
@@ -273,7 +276,9 @@ static void next(struct rcp_run *r, struct source *s)
 static void cannot_read(struct rcp_run *r, struct thing *t, ssize_t n)
 {
 	const char *why = n < 0 ? strerror(errno) : "it became shorter while it was read";
-	t->why = strdup(rcp_failed(r, "%s: %s (the rest of the copy is filled up)", t->path, why));
+	t->is_short = true;
+	(void)snprintf(t->why, sizeof(t->why), "%s",
+		rcp_failed(r, "%s: %s (the rest of the copy is filled up)", t->path, why));
 }
 
 static size_t fill(struct rcp_run *r, struct thing *t, const struct iovec *iov, size_t niov)
@@ -282,7 +287,7 @@ static size_t fill(struct rcp_run *r, struct thing *t, const struct iovec *iov, 
 	ssize_t n = 0;
 	for (size_t i = 0; i < niov; i++)
 		all += iov[i].iov_len;
-	if (t->why == NULL) {
+	if (!t->is_short) {
 		do
 			n = preadv(t->fd, iov, (int)niov, (off_t)t->at);
 		while (n < 0 && errno == EINTR);
@@ -299,7 +304,8 @@ static size_t fill(struct rcp_run *r, struct thing *t, const struct iovec *iov, 
 
 static void end_file(struct rcp_run *r, struct source *s)
 {
-	ask(r, s, rcp_source_file_end(&s->engine, s->thing.why), S_FILE_END);
+	ask(r, s, rcp_source_file_end(&s->engine, s->thing.is_short ? s->thing.why : NULL),
+		S_FILE_END);
 }
 
 static void send_data(struct rcp_run *r, struct source *s)
