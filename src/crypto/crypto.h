@@ -175,6 +175,26 @@ MUST err_t ed25519_sign(const uint8_t seed[32], struct cslice msg, uint8_t sig[6
 MUST err_t ed25519_verify(
 	const uint8_t pub[32], struct cslice msg, const uint8_t sig[64]); /* E_SIGNATURE */
 
+/*
+ * ML-DSA-44 (FIPS 204), own/: constant time in the seed and rnd.  The private key is its 32-byte
+ * seed.
+ *
+ *   context  at most 255 bytes, else E_USAGE; may be empty
+ *   rnd      32 fresh random bytes; all zero gives the deterministic form of the standard, which
+ *            is as safe but for an attacker who can disturb the computer while it signs
+ *
+ * sign_mu takes the hash of the message that the standard calls mu.  verify: E_SIGNATURE.
+ */
+#define MLDSA44_PK  1312
+#define MLDSA44_SIG 2420
+void mldsa44_public(const uint8_t seed[32], uint8_t pk[MLDSA44_PK]);
+MUST err_t mldsa44_sign(const uint8_t seed[32], struct cslice context, struct cslice msg,
+	const uint8_t rnd[32], uint8_t sig[MLDSA44_SIG]);
+void mldsa44_sign_mu(const uint8_t seed[32], const uint8_t mu[64], const uint8_t rnd[32],
+	uint8_t sig[MLDSA44_SIG]);
+MUST err_t mldsa44_verify(const uint8_t pk[MLDSA44_PK], struct cslice context, struct cslice msg,
+	const uint8_t sig[MLDSA44_SIG]);
+
 struct pkey; /* an RSA or EC key of libcrypto, public or private */
 void pkey_free(struct pkey *k);
 MUST err_t pkey_ec_public(

@@ -141,6 +141,48 @@ static bool sntrup_rejects(void)
 	return sntrup_all(4);
 }
 
+struct mldsa {
+	uint8_t seed[32], rnd[32], pk[MLDSA44_PK], sig[MLDSA44_SIG];
+};
+
+static bool mldsa_prepare(struct mldsa *k)
+{
+	fill(k->seed, sizeof(k->seed), 11);
+	fill(k->rnd, sizeof(k->rnd), 12);
+	mldsa44_public(k->seed, k->pk);
+	return mldsa44_sign(
+		       k->seed, cslice_str("context"), cslice_str("message"), k->rnd, k->sig) == OK;
+}
+
+static bool mldsa_public(void)
+{
+	struct mldsa a, b;
+
+	if (!mldsa_prepare(&a))
+		return false;
+	b = a;
+	poison(b.seed, sizeof(b.seed));
+	mldsa44_public(b.seed, b.pk);
+	publish(&b, sizeof(b));
+	return memcmp(&a, &b, sizeof(a)) == 0;
+}
+
+/* With all tries that this seed and these bytes take. */
+static bool mldsa_sign(void)
+{
+	struct mldsa a, b;
+
+	if (!mldsa_prepare(&a))
+		return false;
+	b = a;
+	poison(b.seed, sizeof(b.seed));
+	poison(b.rnd, sizeof(b.rnd));
+	err_t e = mldsa44_sign(b.seed, cslice_str("context"), cslice_str("message"), b.rnd, b.sig);
+	publish(&e, sizeof(e));
+	publish(&b, sizeof(b));
+	return e == OK && memcmp(&a, &b, sizeof(a)) == 0;
+}
+
 static bool umac_of(size_t tag_n)
 {
 	static const size_t sizes[] = {0, 5, 64, 1024, 1025, 5000};
@@ -233,6 +275,8 @@ static const struct {
 	{"mlkem768 decaps, wrong ciphertext", mlkem_decaps_rejects, false},
 	{"sntrup761 keypair, encaps, decaps", sntrup_agrees, false},
 	{"sntrup761 decaps, wrong ciphertext", sntrup_rejects, false},
+	{"mldsa44 public", mldsa_public, false},
+	{"mldsa44 sign", mldsa_sign, false},
 	{"umac-64", umac64, false},
 	{"umac-128", umac128, false},
 	{"ct_eq", compares, false},
