@@ -96,6 +96,7 @@ struct client_config {
 };
 struct server_config {
 #include "config/server.def"
+	bool host_keys_set; /* the user named them: each must be there */
 	struct cfg_own *own;
 };
 #undef OPT

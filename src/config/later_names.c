@@ -23,7 +23,6 @@ static const struct {
 	{ALG_HOSTKEY, "sk-ecdsa-sha2-nistp256@openssh.com"},
 	{ALG_HOSTKEY, "webauthn-sk-ecdsa-sha2-nistp256@openssh.com"},
 	{ALG_HOSTKEY, "ssh-dss"},
-	{ALG_HOSTKEY, "ssh-mldsa44-ed25519@openssh.com"},
 	{ALG_HOSTKEY, "ssh-mldsa44-ed25519" CERT},
 };
 

@@ -150,8 +150,10 @@ static err_t block(
 static err_t own_defaults(struct server_config *c)
 {
 	static const char *const keys[] = {"/etc/ssh/ssh_host_rsa_key",
-		"/etc/ssh/ssh_host_ecdsa_key", "/etc/ssh/ssh_host_ed25519_key"};
-	for (size_t i = 0; !cfg_is_set(c->own, "HostKey") && i < ARRAY_N(keys); i++)
+		"/etc/ssh/ssh_host_ecdsa_key", "/etc/ssh/ssh_host_ed25519_key",
+		"/etc/ssh/ssh_host_mldsa44_ed25519_key"};
+	c->host_keys_set = cfg_is_set(c->own, "HostKey");
+	for (size_t i = 0; !c->host_keys_set && i < ARRAY_N(keys); i++)
 		TRY(cfg_list_add(&c->host_keys, keys[i]));
 	if (!cfg_is_set(c->own, "Port"))
 		TRY(cfg_list_add(&c->ports, "22"));

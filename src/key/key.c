@@ -71,6 +71,11 @@ bool key_is_private(const struct key *k)
 	return k->is_private;
 }
 
+void key_set_rng(struct key *k, struct rng *rng)
+{
+	k->rng = rng;
+}
+
 uint32_t key_bits(const struct key *k)
 {
 	return rows[k->type].ops->bits(k);

@@ -35,10 +35,13 @@ MUST err_t key_blob(const struct key *k, struct buf *out);
 /* Type name inside a blob without parsing the rest; empty when malformed. */
 struct cslice key_blob_type(struct cslice blob);
 
-/* bits 0 = default of the type.  ecdsa: the type says the curve.  ed25519 draws its seed from rng.
- */
+/* bits 0 = default of the type.  ecdsa: the type says the curve.  ed25519 and
+ * mldsa44-ed25519 draw their seeds from rng. */
 MUST err_t key_generate(struct key **out, enum key_type t, uint32_t bits, struct rng *rng);
 MUST err_t key_public_copy(struct key **out, const struct key *k);
+/* Signatures of this key may draw fresh bytes from rng (borrowed as long as the key lives). Without
+ * it ML-DSA signs in its deterministic form; the other types do not look at it. */
+void key_set_rng(struct key *k, struct rng *rng);
 
 /*
  * Signatures: alg is the algorithm name (rsa-sha2-512 ...), must fit the key.  sig: string alg,

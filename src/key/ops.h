@@ -23,9 +23,12 @@
 struct key {
 	enum key_type type;
 	bool is_private;
+	struct rng *rng;                 /* borrowed for good; NULL: signatures draw nothing */
 	struct pkey *pk;                 /* rsa, ecdsa */
-	uint8_t pub[KEY_ED25519_BYTES];  /* ed25519 */
-	uint8_t seed[KEY_ED25519_BYTES]; /* ed25519, when private */
+	uint8_t pub[KEY_ED25519_BYTES];  /* ed25519, and that half of mldsa44-ed25519 */
+	uint8_t seed[KEY_ED25519_BYTES]; /* the same, when private */
+	uint8_t mldsa_pub[MLDSA44_PK];   /* the other half of mldsa44-ed25519 */
+	uint8_t mldsa_seed[32];
 };
 
 /* All of them work on a key whose type is set.  On failure key_free is called by the caller. */
@@ -44,7 +47,7 @@ struct key_ops {
 	uint32_t (*bits)(const struct key *k);
 };
 
-extern const struct key_ops key_ops_ed25519, key_ops_ecdsa, key_ops_rsa;
+extern const struct key_ops key_ops_ed25519, key_ops_mldsa, key_ops_ecdsa, key_ops_rsa;
 
 const struct key_ops *key_ops_of(enum key_type t);
 MUST err_t key_new(struct key **out, enum key_type t);

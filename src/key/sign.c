@@ -11,14 +11,15 @@ static const struct sig_alg {
 	enum key_type type;
 	enum hash_id hash;
 } algs[] = {
-	/* name                 key              hash                        */
-	{"ssh-ed25519",         KEY_ED25519,     HASH_SHA512}, /* RFC8709   */
-	{"ecdsa-sha2-nistp256", KEY_ECDSA_P256,  HASH_SHA256}, /* RFC5656 6.2.1 */
-	{"ecdsa-sha2-nistp384", KEY_ECDSA_P384,  HASH_SHA384},
-	{"ecdsa-sha2-nistp521", KEY_ECDSA_P521,  HASH_SHA512},
-	{"rsa-sha2-512",        KEY_RSA,         HASH_SHA512}, /* RFC8332   */
-	{"rsa-sha2-256",        KEY_RSA,         HASH_SHA256},
-	{"ssh-rsa",             KEY_RSA,         HASH_SHA1},   /* RFC4253 6.6 */
+	/* name                             key             hash                        */
+	{"ssh-ed25519",                     KEY_ED25519,    HASH_SHA512}, /* RFC8709   */
+	{"ssh-mldsa44-ed25519@openssh.com", KEY_MLDSA,      HASH_SHA512}, /* FIPS 204  */
+	{"ecdsa-sha2-nistp256",             KEY_ECDSA_P256, HASH_SHA256}, /* RFC5656 6.2.1 */
+	{"ecdsa-sha2-nistp384",             KEY_ECDSA_P384, HASH_SHA384},
+	{"ecdsa-sha2-nistp521",             KEY_ECDSA_P521, HASH_SHA512},
+	{"rsa-sha2-512",                    KEY_RSA,        HASH_SHA512}, /* RFC8332   */
+	{"rsa-sha2-256",                    KEY_RSA,        HASH_SHA256},
+	{"ssh-rsa",                         KEY_RSA,        HASH_SHA1},   /* RFC4253 6.6 */
 };
 /* clang-format on */
 

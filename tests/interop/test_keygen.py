@@ -390,7 +390,7 @@ def test_host_keys_that_are_missing_are_made(tmp_path, foreign):
     (tmp_path / "etc/ssh").mkdir(parents=True)
     made = make(OURS, tmp_path / "etc/ssh/ssh_host_ed25519_key", "ed25519").read_bytes()
     out = good(OURS, "-A", "-f", tmp_path)
-    assert out == "ssh-keygen: generating new host keys: RSA ECDSA \n"
+    assert out == "ssh-keygen: generating new host keys: RSA ECDSA MLDSA44-ED25519 \n"
     assert (tmp_path / "etc/ssh/ssh_host_ed25519_key").read_bytes() == made
     for kind in ("rsa", "ecdsa"):
         good(foreign, "-y", "-f", tmp_path / f"etc/ssh/ssh_host_{kind}_key")

@@ -31,6 +31,7 @@ REGRESS = Path("/usr/lib/openssh/regress")
 SECONDS = 900
 AT_ONCE = 2
 QUERIES = ("cipher", "cipher-auth", "mac", "kex", "key", "key-plain", "key-cert", "key-sig", "compression")
+UNKNOWN_TO_THE_SUITE = ("ssh-mldsa44-ed25519",)     # names newer than it; tests/system has them
 TABLE = tomllib.loads((HERE / "scripts.toml").read_text())
 REFERENCE = HERE / "reference.json"
 
@@ -47,6 +48,20 @@ def lists(tested, reference):
         shared[what] = [n for n in theirs if n in known]
         missing += [n for n in theirs if n not in known and not n.startswith(("sk-", "webauthn-"))]
     return shared, sorted(set(missing))
+
+
+def without_new_names(tested):
+    """What -Q answers to the scripts: a list only where it holds a name that they cannot know."""
+    cut = {}
+    for what in QUERIES:
+        try:
+            names = tested.query(what)
+        except RuntimeError:
+            continue
+        kept = [n for n in names if not n.startswith(UNKNOWN_TO_THE_SUITE)]
+        if kept != names:
+            cut[what] = kept
+    return cut
 
 
 def script(path, text):
@@ -189,7 +204,7 @@ def main():
     if missing:
         print(f"names that only the installed OpenSSH has: {' '.join(missing)}")
     reference = reference_counts(ready, installed, shared, record)
-    for name, result in many(ready, tested):
+    for name, result in many(ready, tested, without_new_names(tested)):
         why = verdict(name, TABLE["pass"][name], result, reference.get(name))
         if why is None:
             passed += 1

@@ -9,6 +9,7 @@
 #include "app/common/keyfile.h"
 #include "app/client/client.h"
 #include "os/file.h"
+#include "os/random.h"
 
 struct collect {
 	struct ssh *s;
@@ -291,5 +292,6 @@ err_t identity_sign(
 		id->fate = "the .pub file beside it belongs to another key";
 		return E_KEY_FORMAT;
 	}
+	key_set_rng(id->priv, os_rng());
 	return key_sign(id->priv, alg, tbs, sig);
 }

@@ -201,6 +201,7 @@ static const struct {
 	{KEY_RSA, "/etc/ssh/ssh_host_rsa_key"},
 	{KEY_ECDSA_P256, "/etc/ssh/ssh_host_ecdsa_key"},
 	{KEY_ED25519, "/etc/ssh/ssh_host_ed25519_key"},
+	{KEY_MLDSA, "/etc/ssh/ssh_host_mldsa44_ed25519_key"},
 };
 
 static err_t make_host_key(const struct kg_options *o, enum key_type type, const char *path)

@@ -29,7 +29,8 @@ static const struct flag {
 
 static const char synopsis[] =
 	"usage: ssh-keygen [-q] [-a rounds] [-b bits] [-C comment] [-f output_keyfile]\n"
-	"                  [-N new_passphrase] [-t ecdsa | ed25519 | rsa] [-Z cipher]\n"
+	"                  [-N new_passphrase] [-t ecdsa | ed25519 | mldsa44-ed25519 | rsa]\n"
+	"                  [-Z cipher]\n"
 	"       ssh-keygen -p [-a rounds] [-f keyfile] [-N new_passphrase]\n"
 	"                  [-P old_passphrase] [-Z cipher]\n"
 	"       ssh-keygen -c [-a rounds] [-C comment] [-f keyfile] [-P passphrase]\n"

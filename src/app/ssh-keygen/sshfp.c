@@ -24,6 +24,8 @@ static err_t put_records(const struct kg_options *o, const struct key *k, struct
 {
 	struct buf blob;
 	uint8_t digest[HASH_MAX], algorithm = algorithm_numbers[key_type_of(k)];
+	if (algorithm == 0)
+		return E_UNSUPPORTED;
 	buf_init(&blob, KEYFILE_MAX);
 	err_t e = key_blob(k, &blob);
 	for (size_t i = 0; e == OK && i < ARRAY_N(hashes); i++) {
@@ -56,6 +58,9 @@ static int print_records(const struct kg_options *o, const char *path, bool must
 	int state = KG_OK;
 	if (e == OK)
 		(void)fwrite(out.p, 1, out.n, stdout);
+	else if (e == E_UNSUPPORTED)
+		state = kg_say(KG_FATAL, "%s: no SSHFP number is assigned to keys of type %s.",
+			path, key_type_shown(key_type_of(k)));
 	else
 		state = kg_say(KG_FATAL, "Failed to read v2 public key from \"%s\": %s.", path,
 			keyfile_reason(e));

@@ -75,8 +75,10 @@ static err_t measure_row(struct local *l, struct report_sheet *s, const struct a
 	err_t e = OK;
 	if (*key == NULL)
 		e = key_generate(key, row->type, bits, os_rng());
-	if (e == OK)
+	if (e == OK) {
+		key_set_rng(*key, os_rng());
 		e = measure_key(l, row, *key, line);
+	}
 	return local_result(line, e);
 }
 

@@ -7,6 +7,7 @@
 #include "app/sshd/files.h"
 #include "app/sshd/sshd.h"
 #include "base/secret.h"
+#include "os/random.h"
 #include "wire/codec.h"
 
 #define KEY_FILE_MAX ((size_t)256 * 1024)
@@ -37,6 +38,7 @@ static void one_init(struct host_key *h)
 static err_t one_parse(struct host_key *h)
 {
 	TRY(key_read_private(&h->k, buf_bytes(&h->text), cslice_of(NULL, 0), NULL));
+	key_set_rng(h->k, os_rng());
 	return key_blob(h->k, &h->blob);
 }
 
@@ -56,12 +58,14 @@ static bool is_private_enough(const char *path, const struct stat *st)
 	return false;
 }
 
-static err_t one_read(struct host_key *h, const char *path)
+/* is_asked: the configuration names the file; a default one that is not there is no fault. */
+static err_t one_read(struct host_key *h, const char *path, bool is_asked)
 {
 	struct stat st;
 	err_t e = file_read_stat(path, KEY_FILE_MAX, &h->text, &st);
 	if (e != OK) {
-		log_put(LOG_L_ERROR, "Unable to load host key \"%s\": %s", path,
+		log_put(errno == ENOENT && !is_asked ? LOG_L_DEBUG1 : LOG_L_ERROR,
+			"Unable to load host key \"%s\": %s", path,
 			errno != 0 ? strerror(errno) : err_text(e));
 		return e;
 	}
@@ -83,7 +87,7 @@ void host_keys_read(struct host_keys *keys, const struct server_config *c)
 	for (size_t i = 0; i < c->host_keys.n && keys->n < HOST_KEYS_MAX; i++) {
 		struct host_key *h = &keys->v[keys->n];
 		one_init(h);
-		if (one_read(h, c->host_keys.v[i]) == OK)
+		if (one_read(h, c->host_keys.v[i], c->host_keys_set) == OK)
 			keys->n++;
 		else
 			one_done(h);

@@ -7,75 +7,69 @@
 #define BITS_W1 6
 #define BITS_Z  18
 
-struct packer {
-	uint8_t *out;
-	uint64_t held;
-	unsigned bits; /* held and not written */
-};
-
-static inline void pack(struct packer *p, uint32_t v, unsigned bits)
+/* Coefficients 0 .. 2^bits - 1. */
+static inline void pack(uint8_t *out, const struct dsa_poly *p, unsigned bits)
 {
-	p->held |= (uint64_t)v << p->bits;
-	for (p->bits += bits; p->bits >= 8; p->bits -= 8) {
-		*p->out++ = (uint8_t)p->held;
-		p->held >>= 8;
+	uint64_t held = 0;
+	unsigned held_bits = 0;
+
+	for (size_t i = 0; i < DSA_N; i++) {
+		held |= (uint64_t)(uint32_t)p->c[i] << held_bits;
+		for (held_bits += bits; held_bits >= 8; held_bits -= 8) {
+			*out++ = (uint8_t)held;
+			held >>= 8;
+		}
 	}
 }
 
-struct unpacker {
-	const uint8_t *in;
-	uint64_t held;
-	unsigned bits;
-};
-
-static inline uint32_t unpack(struct unpacker *u, unsigned bits)
+static inline void unpack(struct dsa_poly *out, const uint8_t *in, unsigned bits)
 {
-	for (; u->bits < bits; u->bits += 8)
-		u->held |= (uint64_t)*u->in++ << u->bits;
-	uint32_t v = (uint32_t)u->held & ((1U << bits) - 1);
-	u->held >>= bits;
-	u->bits -= bits;
-	return v;
+	uint64_t held = 0;
+	unsigned held_bits = 0;
+
+	for (size_t i = 0; i < DSA_N; i++) {
+		for (; held_bits < bits; held_bits += 8)
+			held |= (uint64_t)*in++ << held_bits;
+		out->c[i] = (int32_t)(held & ((1U << bits) - 1));
+		held >>= bits;
+		held_bits -= bits;
+	}
 }
 
 void dsa_pack_t1(uint8_t out[DSA_POLY_T1], const struct dsa_poly *p)
 {
-	struct packer to = {out, 0, 0};
-
-	for (size_t i = 0; i < DSA_N; i++)
-		pack(&to, (uint32_t)p->c[i], BITS_T1);
+	pack(out, p, BITS_T1);
 }
 
 void dsa_unpack_t1(struct dsa_poly *out, const uint8_t in[DSA_POLY_T1])
 {
-	struct unpacker from = {in, 0, 0};
-
-	for (size_t i = 0; i < DSA_N; i++)
-		out->c[i] = (int32_t)unpack(&from, BITS_T1);
+	unpack(out, in, BITS_T1);
 }
 
 void dsa_pack_w1(uint8_t out[DSA_POLY_W1], const struct dsa_poly *p)
 {
-	struct packer to = {out, 0, 0};
+	pack(out, p, BITS_W1);
+}
 
+/* gamma1 - c, in both directions */
+static void mirror(struct dsa_poly *out, const struct dsa_poly *p)
+{
 	for (size_t i = 0; i < DSA_N; i++)
-		pack(&to, (uint32_t)p->c[i], BITS_W1);
+		out->c[i] = DSA_GAMMA1 - p->c[i];
 }
 
 void dsa_pack_z(uint8_t out[DSA_POLY_Z], const struct dsa_poly *p)
 {
-	struct packer to = {out, 0, 0};
+	struct dsa_poly mirrored;
 
-	for (size_t i = 0; i < DSA_N; i++)
-		pack(&to, (uint32_t)(DSA_GAMMA1 - p->c[i]), BITS_Z);
+	mirror(&mirrored, p);
+	pack(out, &mirrored, BITS_Z);
 }
 
 void dsa_unpack_z(struct dsa_poly *out, const uint8_t in[DSA_POLY_Z])
 {
-	struct unpacker from = {in, 0, 0};
-
-	for (size_t i = 0; i < DSA_N; i++)
-		out->c[i] = DSA_GAMMA1 - (int32_t)unpack(&from, BITS_Z);
+	unpack(out, in, BITS_Z);
+	mirror(out, out);
 }
 
 /* The places of the ones, polynomial after polynomial, then where each polynomial's places end. */

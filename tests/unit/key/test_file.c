@@ -21,6 +21,7 @@ static void files_of_every_format_and_cipher_load(void **state)
 	} cases[] = {
 		{"ed25519", NONE, "key of ed25519"},
 		{"ecdsa_521", NONE, "key of ecdsa_521"},
+		{"mldsa44_ed25519", NONE, "key of mldsa44_ed25519"},
 		{"rsa_2048", NONE, "key of rsa_2048"},
 		{"ed25519_pw", HELP_PASSPHRASE, "encrypted one"},
 		{"ed25519_aes192-ctr", HELP_PASSPHRASE, "by aes192-ctr"},
@@ -94,7 +95,8 @@ static struct buf damage(const struct buf *in, bool crlf, bool only_last_line, b
 static void crlf_a_missing_last_line_end_and_text_around_are_no_damage(void **state)
 {
 	(void)state;
-	static const char *const files[] = {"ed25519", "rsa_2048", "rsa_pem", "ecdsa_pkcs8"};
+	static const char *const files[] = {
+		"ed25519", "rsa_2048", "rsa_pem", "ecdsa_pkcs8", "mldsa44_ed25519"};
 	for (size_t f = 0; f < ARRAY_N(files); f++) {
 		struct buf file = help_file(files[f]);
 		struct key *want = help_private(files[f], "");
@@ -228,7 +230,7 @@ static err_t read_body(struct cslice body, const char *passphrase)
 static void no_changed_byte_of_a_plain_file_is_accepted(void **state)
 {
 	(void)state;
-	static const char *const files[] = {"ed25519", "ecdsa_256", "rsa_1024"};
+	static const char *const files[] = {"ed25519", "ecdsa_256", "rsa_1024", "mldsa44_ed25519"};
 	for (size_t f = 0; f < ARRAY_N(files); f++) {
 		struct buf body = body_of(files[f]);
 		struct cslice all = buf_bytes(&body);
@@ -332,7 +334,7 @@ static void what_is_written_is_read_back(void **state)
 {
 	(void)state;
 	static const char *const files[] = {
-		"ed25519", "ecdsa_256", "ecdsa_384", "ecdsa_521", "rsa_1024"};
+		"ed25519", "ecdsa_256", "ecdsa_384", "ecdsa_521", "rsa_1024", "mldsa44_ed25519"};
 	static const char *const ciphers[] = {NULL, "aes256-ctr", "aes128-cbc", "3des-cbc",
 		"aes256-gcm@openssh.com", "chacha20-poly1305@openssh.com"};
 	struct rng_seeded rng;

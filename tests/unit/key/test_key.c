@@ -22,6 +22,7 @@ static const struct {
 	{"ecdsa_521", KEY_ECDSA_P521, 521},
 	{"rsa_1024", KEY_RSA, 1024},
 	{"rsa_2048", KEY_RSA, 2048},
+	{"mldsa44_ed25519", KEY_MLDSA, 256},
 };
 
 static void every_hostkey_row_signs_and_verifies(void **state)
@@ -58,7 +59,7 @@ static void every_hostkey_row_signs_and_verifies(void **state)
 			key_free(k);
 		}
 	}
-	assert_int_equal(done, 4 + 2 * 3);
+	assert_int_equal(done, 5 + 2 * 3);
 }
 
 static void a_signature_with_any_byte_changed_or_cut_is_refused(void **state)
@@ -204,8 +205,9 @@ static void blobs_round_trip_and_know_their_type(void **state)
 		assert_false(key_is_private(copy));
 		struct buf sig;
 		buf_init(&sig, 1024);
-		assert_err(key_sign(copy, cslice_str(i < 4 ? key_type_name(t) : "rsa-sha2-512"),
-				   cslice_str("m"), &sig),
+		assert_err(
+			key_sign(copy, cslice_str(t == KEY_RSA ? "rsa-sha2-512" : key_type_name(t)),
+				cslice_str("m"), &sig),
 			E_KEY_PUBLIC);
 		buf_done(&sig);
 		for (size_t j = 0; j < ARRAY_N(keys); j++) {
@@ -332,6 +334,8 @@ static void generated_keys_sign_and_have_the_asked_size(void **state)
 	} cases[] = {
 		{KEY_ED25519, 0, 256, OK},
 		{KEY_ED25519, 512, 256, OK},
+		{KEY_MLDSA, 0, 256, OK},
+		{KEY_MLDSA, 512, 256, OK},
 		{KEY_ECDSA_P256, 0, 256, OK},
 		{KEY_ECDSA_P384, 384, 384, OK},
 		{KEY_ECDSA_P521, 521, 521, OK},
@@ -362,6 +366,54 @@ static void generated_keys_sign_and_have_the_asked_size(void **state)
 		buf_done(&sig);
 		key_free(k);
 	}
+}
+
+/* Neither half counts alone, nor does what one half of the pair signs without the pair's label. */
+static void both_halves_of_a_composite_must_be_right(void **state)
+{
+	(void)state;
+	struct key *k = help_private("mldsa44_ed25519", "");
+	struct cslice alg = cslice_str(key_type_name(KEY_MLDSA)), msg = cslice_str("m");
+	struct buf a, b, mixed;
+	buf_init(&a, 8192);
+	buf_init(&b, 8192);
+	buf_init(&mixed, 8192);
+	assert_ok(key_sign(k, alg, msg, &a));
+	assert_ok(key_sign(k, alg, cslice_str("other"), &b));
+	assert_int_equal(a.n, 4 + alg.n + 4 + MLDSA44_SIG + 64);
+	buf_put(&mixed, a.p, a.n - 64);
+	buf_put(&mixed, b.p + b.n - 64, 64);
+	assert_err(key_verify(k, alg, msg, buf_bytes(&mixed)), E_SIGNATURE);
+	buf_clear(&mixed);
+	buf_put(&mixed, b.p, b.n - 64);
+	buf_put(&mixed, a.p + a.n - 64, 64);
+	assert_err(key_verify(k, alg, msg, buf_bytes(&mixed)), E_SIGNATURE);
+	buf_done(&mixed);
+	buf_done(&b);
+	buf_done(&a);
+	key_free(k);
+}
+
+static void fresh_bytes_go_into_a_composite_signature(void **state)
+{
+	(void)state;
+	struct key *k = help_private("mldsa44_ed25519", "");
+	struct cslice alg = cslice_str(key_type_name(KEY_MLDSA)), msg = cslice_str("m");
+	struct rng_seeded rng;
+	struct buf sig[4];
+	rng_seeded_init(&rng, 21);
+	for (size_t i = 0; i < ARRAY_N(sig); i++) {
+		key_set_rng(k, i < 2 ? NULL : &rng.rng);
+		buf_init(&sig[i], 8192);
+		assert_ok(key_sign(k, alg, msg, &sig[i]));
+		assert_ok(key_verify(k, alg, msg, buf_bytes(&sig[i])));
+	}
+	assert_true(cslice_eq(buf_bytes(&sig[0]), buf_bytes(&sig[1])));
+	assert_false(cslice_eq(buf_bytes(&sig[1]), buf_bytes(&sig[2])));
+	assert_false(cslice_eq(buf_bytes(&sig[2]), buf_bytes(&sig[3])));
+	for (size_t i = 0; i < ARRAY_N(sig); i++)
+		buf_done(&sig[i]);
+	key_free(k);
 }
 
 struct answer {
@@ -415,6 +467,8 @@ int main(void)
 		cmocka_unit_test(rsa_numbers_out_of_bounds_are_refused),
 		cmocka_unit_test(unknown_types_are_told_from_damage),
 		cmocka_unit_test(generated_keys_sign_and_have_the_asked_size),
+		cmocka_unit_test(both_halves_of_a_composite_must_be_right),
+		cmocka_unit_test(fresh_bytes_go_into_a_composite_signature),
 		cmocka_unit_test(a_signer_answers_once_with_its_own_key),
 	};
 	return cmocka_run_group_tests(tests, help_init, NULL);

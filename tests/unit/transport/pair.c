@@ -17,7 +17,7 @@ static const char all_kex[] =
 	"diffie-hellman-group14-sha1,diffie-hellman-group1-sha1";
 static const char all_hostkeys[] =
 	"ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,"
-	"rsa-sha2-512,rsa-sha2-256,ssh-rsa";
+	"ssh-mldsa44-ed25519@openssh.com,rsa-sha2-512,rsa-sha2-256,ssh-rsa";
 static const char all_comps[] = "none,zlib@openssh.com";
 
 /* Every row of the table, the default ones first. */
