@@ -45,6 +45,9 @@ void rcp_asked_done(struct rcp_asked *a);
 /* The one place where a name is judged.  asked: NULL = any (deeper in a tree, -T, a server). */
 enum rcp_verdict rcp_name_judge(const struct rcp_asked *asked, struct cslice name);
 
+/* Was it asked for by this very name, not by a pattern? */
+bool rcp_asked_literally(const struct rcp_asked *asked, struct cslice name);
+
 /* Shell patterns: * ? [a-z] [!a] [[:alpha:]] and \; a character of UTF-8 counts as one. */
 bool rcp_pattern_match(const char *pattern, struct cslice name);
 

@@ -46,6 +46,15 @@ static bool is_literally(const char *pattern, struct cslice name)
 	return i == name.n;
 }
 
+bool rcp_asked_literally(const struct rcp_asked *asked, struct cslice name)
+{
+	for (size_t i = 0; i < asked->n; i++) {
+		if (is_literally(asked->v[i], name))
+			return true;
+	}
+	return false;
+}
+
 enum rcp_verdict rcp_name_judge(const struct rcp_asked *asked, struct cslice name)
 {
 	if (!is_plain_name(name))

@@ -2,10 +2,10 @@
 /*
  * rcp_local_sink - what comes by the old protocol, into local files
  *
- * The target is the person's own path and may be a link, or a name in a directory that the person
- * named.  All below is opened beneath the directory handle of the level above, without links.  A
- * file is written over in place and cut to its size once all of it is there, so one that is copied
- * onto itself survives.
+ * What the person named - the target, and in it what was asked for by its very name - may be a
+ * link. All that the peer named is opened beneath the directory handle of the level above, without
+ * links. A file is written over in place and cut to its size once all of it is there, so one that
+ * is copied onto itself survives.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -90,10 +90,29 @@ static char *path_of(struct sink *s, struct cslice name)
 	return path;
 }
 
-/* Only the outermost name may be a link, one that the person has there. */
-static bool is_persons(const struct sink *s)
+/* Who is served names all at the outermost level; a client only what it asked for. */
+static bool is_persons(const struct rcp_run *r, const struct sink *s, struct cslice name)
 {
-	return s->levels_n == 0;
+	if (s->levels_n > 0)
+		return false;
+	if (r->is_server || !s->to_is_dir)
+		return true;
+	return s->what->asked != NULL && rcp_asked_literally(s->what->asked, name);
+}
+
+/* The directory that the peer's name is in, for the outermost level opened when it is first needed.
+ */
+static struct beneath *dir_here(struct sink *s)
+{
+	struct level *l = here(s);
+	if (l->dir.fd < 0 && beneath_open(&l->dir, l->path) != OK)
+		log_debug1("%s: cannot be opened", l->path);
+	return &l->dir;
+}
+
+static const char *words(int why)
+{
+	return why == ELOOP ? "is a symbolic link, which is not followed here" : strerror(why);
 }
 
 static uint32_t mode_of(const struct rcp_run *r, uint32_t mode)
@@ -115,33 +134,30 @@ static int set_times(int fd, const struct rcp_times *t)
 /* ---- directories ------------------------------------------------------------------------------
  */
 
-/* Opened, made when there is none; *is_new.  errno says why not. */
-static bool dir_open(
-	struct sink *s, const char *path, uint32_t mode, struct beneath *out, bool *is_new)
+/* Opened, made when there is none; l->sets_mode: it was made.  Gives an errno, 0 = done. */
+static int dir_open(struct sink *s, struct level *l, bool is_by_person)
 {
-	const char *name = strrchr(path, '/');
-	name = name != NULL ? name + 1 : path;
-	struct beneath *at = &here(s)->dir;
-	if (is_persons(s)) {
-		*is_new = mkdir(path, mode | 0700) == 0;
-		if (!*is_new && errno != EEXIST)
-			return false;
-		if (beneath_open(out, path) == OK)
-			return true;
-		errno = out->why;
-		return false;
+	const char *name = strrchr(l->path, '/');
+	name = name != NULL ? name + 1 : l->path;
+	if (is_by_person) {
+		l->sets_mode = mkdir(l->path, l->mode | 0700) == 0;
+		if (!l->sets_mode && errno != EEXIST)
+			return errno;
+		return beneath_open(&l->dir, l->path) == OK ? 0 : l->dir.why;
 	}
-	*is_new = beneath_mkdir(at, name, mode | 0700) == OK;
-	if ((*is_new || at->why == EEXIST) && beneath_dir(at, name, out) == OK)
-		return true;
-	errno = at->why;
-	return false;
+	struct beneath *at = dir_here(s);
+	if (at->fd < 0)
+		return at->why;
+	l->sets_mode = beneath_mkdir(at, name, l->mode | 0700) == OK;
+	if (!l->sets_mode && at->why != EEXIST)
+		return at->why;
+	return beneath_dir(at, name, &l->dir) == OK ? 0 : at->why;
 }
 
 static const char *dir_begin(struct rcp_run *r, struct sink *s, const struct rcp_event *e)
 {
 	struct level *l = room_for_level(s);
-	bool is_new = false;
+	int why = 0;
 	if (l == NULL)
 		return rcp_failed(r, "%s", err_text(E_MEM));
 	l->path = path_of(s, e->name);
@@ -151,13 +167,13 @@ static const char *dir_begin(struct rcp_run *r, struct sink *s, const struct rcp
 	const char *text = NULL;
 	if (l->path == NULL)
 		text = rcp_failed(r, "%s", err_text(E_MEM));
-	else if (!dir_open(s, l->path, l->mode, &l->dir, &is_new))
-		text = rcp_failed(r, "%s: %s", l->path, strerror(errno));
+	else if ((why = dir_open(s, l, is_persons(r, s, e->name))) != 0)
+		text = rcp_failed(r, "%s: %s", l->path, words(why));
 	if (text != NULL) {
 		level_done(l);
 		return text;
 	}
-	l->sets_mode = is_new || r->env->opts.keep;
+	l->sets_mode = l->sets_mode || r->env->opts.keep;
 	s->levels_n++;
 	return NULL;
 }
@@ -186,54 +202,67 @@ static void file_done(struct file *f)
 	*f = (struct file){.fd = -1};
 }
 
-/* errno says why not. */
-static int file_open(struct sink *s, const char *path, uint32_t mode, bool *is_new)
+/* The person's own path.  Gives an errno, 0 = done. */
+static int file_open_named(struct file *f, uint32_t mode)
 {
-	const char *name = strrchr(path, '/');
-	name = name != NULL ? name + 1 : path;
-	struct beneath *at = &here(s)->dir;
-	int fd = -1, how = O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC;
-	*is_new = true;
-	if (is_persons(s)) {
-		fd = open(path, how | O_EXCL, (mode_t)mode);
-		if (fd < 0 && errno == EEXIST) {
-			*is_new = false;
-			fd = open(path, how, (mode_t)mode);
-		}
-		return fd;
-	}
+	int how = O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC;
+	f->fd = open(f->path, how | O_EXCL, (mode_t)mode);
+	f->is_new = f->fd >= 0;
+	if (f->fd < 0 && errno == EEXIST)
+		f->fd = open(f->path, how, (mode_t)mode);
+	return f->fd >= 0 ? 0 : errno;
+}
+
+/* A name that the peer chose. */
+static int file_open_beneath(struct sink *s, struct file *f, uint32_t mode)
+{
+	const char *name = strrchr(f->path, '/');
+	name = name != NULL ? name + 1 : f->path;
+	struct beneath *at = dir_here(s);
 	unsigned flags = BENEATH_WRITE | BENEATH_CREATE;
-	if (beneath_file(at, name, flags | BENEATH_NEW, mode, &fd) == OK)
-		return fd;
-	*is_new = false;
-	if (at->why == EEXIST && beneath_file(at, name, flags, mode, &fd) == OK)
-		return fd;
-	errno = at->why;
-	return -1;
+	if (at->fd < 0)
+		return at->why;
+	f->is_new = beneath_file(at, name, flags | BENEATH_NEW, mode, &f->fd) == OK;
+	if (f->is_new)
+		return 0;
+	bool is_there = at->why == EEXIST;
+	return is_there && beneath_file(at, name, flags, mode, &f->fd) == OK ? 0 : at->why;
+}
+
+/* Gives what is wrong, NULL = nothing. */
+static const char *file_open(struct rcp_run *r, struct sink *s, struct cslice name)
+{
+	struct stat st;
+	struct file *f = &s->file;
+	bool is_by_person = is_persons(r, s, name);
+	/* until it is whole nobody but the owner gains by its mode */
+	uint32_t mode = (f->mode & 0777) | 0200;
+	int why = is_by_person ? file_open_named(f, mode) : file_open_beneath(s, f, mode);
+	if (why != 0)
+		return words(why);
+	if (fstat(f->fd, &st) != 0)
+		return strerror(errno);
+	f->is_regular = S_ISREG(st.st_mode);
+	return f->is_regular || is_by_person ? NULL : "not a regular file";
 }
 
 static const char *file_begin(struct rcp_run *r, struct sink *s, const struct rcp_event *e)
 {
-	struct stat st;
 	struct file *f = &s->file;
-	const char *text = NULL;
 	*f = (struct file){.fd = -1,
 		.path = path_of(s, e->name),
 		.has_times = e->has_times,
 		.times = e->times,
 		.mode = mode_of(r, e->mode),
 		.size = e->size};
-	/* until it is whole nobody but the owner gains by its mode */
 	if (f->path == NULL)
-		text = rcp_failed(r, "%s", err_text(E_MEM));
-	else if ((f->fd = file_open(s, f->path, (f->mode & 0777) | 0200, &f->is_new)) < 0 ||
-		 fstat(f->fd, &st) != 0)
-		text = rcp_failed(r, "%s: %s", f->path, strerror(errno));
-	if (text != NULL) {
+		return rcp_failed(r, "%s", err_text(E_MEM));
+	const char *why = file_open(r, s, e->name);
+	if (why != NULL) {
+		const char *text = rcp_failed(r, "%s: %s", f->path, why);
 		file_done(f);
 		return text;
 	}
-	f->is_regular = S_ISREG(st.st_mode);
 	rcp_tell(r, LOG_L_DEBUG1, "Sink: C%04" PRIo32 " %" PRIu64 " %s", e->mode, e->size, f->path);
 	rcp_progress_begin(r, f->path, f->size);
 	return NULL;

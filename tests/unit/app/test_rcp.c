@@ -705,9 +705,50 @@ static void links_inside_a_tree_are_not_followed(void **state)
 	assert_int_equal(fetch_recited(x, R, text, "tree", x->top), OK);
 	assert_int_equal(x->failed, 2);
 	said(x, "tree/dir: ");
-	said(x, "tree/link: Too many levels of symbolic links");
+	said(x, "tree/link: is a symbolic link, which is not followed here");
 	assert_string_equal(text_of(at(x, "outside/file")), "mine");
 	assert_string_equal(text_of(at(x, "tree/plain")), "NEW");
+}
+
+static void links_are_followed_where_the_person_named_them(void **state)
+{
+	struct fx *x = *state;
+	assert_int_equal(mkdir(at(x, "outside"), 0755), 0);
+	assert_int_equal(mkdir(at(x, "in"), 0755), 0);
+	put(at(x, "outside/file"), "old");
+	assert_int_equal(symlink("../outside/file", at(x, "in/link")), 0);
+	assert_int_equal(symlink("../outside", at(x, "in/dir")), 0);
+	struct cslice text = BYTES("C0644 3 link\nNEW\0");
+	struct cslice tree = BYTES("D0755 0 dir\nC0644 3 file\nEVL\0E\n");
+	/* the server chose it */
+	assert_int_equal(fetch_recited(x, PLAIN, text, "*", at(x, "in")), OK);
+	said(x, "in/link: is a symbolic link, which is not followed here");
+	assert_int_equal(fetch_recited(x, R, tree, "d*", at(x, "in")), OK);
+	assert_int_equal(x->failed, 2); /* the directory, and the file that is not in it */
+	struct rcp_opts any = {.any_name = true};
+	assert_int_equal(fetch_recited(x, any, text, "link", at(x, "in")), OK);
+	assert_int_equal(x->failed, 2);
+	assert_string_equal(text_of(at(x, "outside/file")), "old");
+	/* the person did */
+	well(x, fetch_recited(x, PLAIN, text, "x/link", at(x, "in")));
+	assert_string_equal(text_of(at(x, "outside/file")), "NEW");
+	put(at(x, "link"), "served");
+	well(x, send_to(x, PLAIN, at(x, "link"), at(x, "in")));
+	assert_string_equal(text_of(at(x, "outside/file")), "served");
+}
+
+static void a_peers_name_is_a_file_or_nothing(void **state)
+{
+	struct fx *x = *state;
+	assert_int_equal(mkdir(at(x, "in"), 0755), 0);
+	assert_int_equal(mkfifo(at(x, "in/fifo"), 0600), 0);
+	int fd = open(at(x, "in/fifo"), O_RDWR); /* somebody reads it */
+	assert_true(fd >= 0);
+	struct cslice text = BYTES("C0644 3 fifo\nNEW\0");
+	assert_int_equal(fetch_recited(x, PLAIN, text, "*", at(x, "in")), OK);
+	assert_int_equal(x->failed, 2); /* the refused file's data is no record */
+	said(x, "in/fifo: not a regular file");
+	assert_int_equal(close(fd), 0);
 }
 
 static void what_the_peer_says_is_shown_safely(void **state)
@@ -775,6 +816,8 @@ int main(void)
 		CASE(nothing_outside_of_the_target_is_made),
 		CASE(a_server_that_takes_files_judges_too),
 		CASE(links_inside_a_tree_are_not_followed),
+		CASE(links_are_followed_where_the_person_named_them),
+		CASE(a_peers_name_is_a_file_or_nothing),
 		CASE(what_the_peer_says_is_shown_safely),
 		CASE(commands_are_those_of_openssh),
 	};
