@@ -58,7 +58,7 @@ class Place:
     def bad(self, *args, **kw):
         """The words of what fails with status 1."""
         code, said = self.scp(*args, **kw)
-        assert code == 1, (code, said)
+        assert code == 1 or code == 255 and not self.programs.is_bowline, (code, said)
         assert not re.search("[\x00-\x08\x0b-\x0c\x0e-\x1f]", said), said
         return said
 
@@ -107,7 +107,8 @@ def test_a_full_disk(small_disk):
     said = place.bad(place.source / "large")
     assert "large" in said and re.search("No space left|Failure", said), said
     left = place.target / "large"
-    assert (place.source / "large").read_bytes().startswith(left.read_bytes() if left.exists() else b"")
+    if place.programs.is_bowline:       # OpenSSH may leave holes
+        assert (place.source / "large").read_bytes().startswith(left.read_bytes() if left.exists() else b"")
 
 
 def test_a_full_disk_inside_a_tree_is_told_for_each_file(small_disk):
@@ -161,7 +162,8 @@ def test_a_link_to_nothing_and_a_missing_file_are_told(place):
     said = place.bad(place.source / "none")
     assert "none" in said and "No such file or directory" in said, said
     code, said = place.scp([place.source / "none", place.source / "a"])
-    assert code == 1 and (place.target / "a").read_text() == "a"
+    assert code == 1 or not place.programs.is_bowline
+    assert (place.target / "a").read_text() == "a"
 
 
 def test_files_that_vanish_during_a_copy_are_told(place):
@@ -353,7 +355,7 @@ def test_links_that_lead_in_circles(place):
         assert len(list(place.target.rglob("*"))) < 12 and "up" in said
 
 
-def test_a_link_to_a_directory_is_followed(place):
+def test_a_link_to_a_directory_is_followed(place, bowline):
     (place.source / "real").mkdir()
     (place.source / "real" / "f").write_text("f")
     (place.source / "link").symlink_to("real")
@@ -378,7 +380,7 @@ def test_times_and_modes_are_kept(place):
     (place.source / "closed").mkdir()
     (place.source / "closed" / "f").write_text("f")
     (place.source / "x").write_text("x")
-    (place.source / "x").chmod(0o751)
+    (place.source / "x").chmod(0o755)
     (place.source / "closed" / "f").chmod(0o444)
     for path, when in ((place.source / "x", 10**9), (place.source / "closed" / "f", 5), (place.source / "closed", 1234567890)):
         os.utime(path, (when, when))
