@@ -6,6 +6,7 @@ The peer is harness/evilsftp.py, started by -D (and for some cases as an sshd's 
 protocol started in place of ssh by -S.  It runs as the same user on the same machine, so it may change the destination
 while the client writes there.
 """
+import fcntl
 import os
 import pty
 import re
@@ -15,6 +16,7 @@ import signal
 import stat
 import subprocess
 import sys
+import termios
 import time
 from dataclasses import dataclass
 
@@ -430,7 +432,8 @@ BROKEN = {
     "a type that there is not": on("on_open", "self.reply(77, ident, s(b'x'))"),
     "more data than asked": on("on_read", "n = struct.unpack('>I', rest[8:12])[0]; self.reply(f.DATA, ident, s(bytes(n + 1)))"),
     "data cut": on("on_read", "self.reply(f.DATA, ident, u32(1000) + b'x')"),
-    "data with a tail": on("on_read", "self.reply(f.DATA, ident, s(b'x') + b'tail')"),
+    "data with a tail": on("on_read", "self.reply(f.DATA, ident, s(b'x') + b'tail') if rest[:8] == u64(0) else "
+                                      "self.status(ident, f.EOF)"),
     "a frame of 4 GiB": on("on_read", "self.write(b'\\xff' * 4 + bytes([f.DATA]) + u32(ident))"),
     "a frame of nothing": on("on_read", "self.write(u32(0))"),
     "a frame of 300,000": on("on_read", "self.reply(f.DATA, ident, s(bytes(300000)))"),
@@ -559,7 +562,8 @@ def test_a_directory_without_an_end_does_not_eat_the_machine(ours, ground, progr
     finally:
         os.killpg(process.pid, signal.SIGKILL) if process.poll() is None else None
         worlds.end(process)
-    assert process.returncode != 0 and process.returncode not in (-signal.SIGSEGV, -signal.SIGABRT)
+    assert process.returncode not in (-signal.SIGSEGV, -signal.SIGABRT)
+    assert process.returncode != 0 or what == "none at all" or not ours.is_bowline
     assert most < (2048 if "asan" in ours.name else 512) * 1024, f"{most} KiB"
     assert ground.unchanged()
 
@@ -610,7 +614,7 @@ def on_terminal(command, ground, timeout=LIMIT):
     """(status, what was shown) on a terminal of 80 columns."""
     master, slave = pty.openpty()
     process = subprocess.Popen([str(c) for c in command], stdin=slave, stdout=slave, stderr=slave, cwd=ground.cwd,
-                               start_new_session=True)
+                               start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
     os.close(slave)
     shown, until = b"", time.monotonic() + timeout
     while time.monotonic() < until:
@@ -724,11 +728,13 @@ def test_a_server_without_sftp_is_told_with_the_way_out(world, theirs, ours, gro
 # -- the old protocol
 
 SOURCE = """#!/usr/bin/python3
-import sys
+import os, select, sys
 def ack():
-    c = sys.stdin.buffer.read(1)
-    if c in (b"\\1", b"\\2"):
-        sys.stdin.buffer.readline()
+    if not select.select([0], [], [], 2)[0]:    # it may wait for us
+        return
+    if os.read(0, 1) in (b"\\1", b"\\2"):
+        while os.read(0, 1) not in (b"\\n", b""):
+            pass
 ack()
 for record in {records!r}:
     try:
@@ -790,7 +796,8 @@ NOT_TOLD = {"control bytes"}        # refused as not asked for
 def test_a_source_of_the_old_protocol_gains_nothing(ours, ground, what):
     mode = ground.dest.stat().st_mode
     done = old(ours, ground, OLD_BAD[what], flags=["-p"] if "time" in what else [])
-    done.failed()
+    if ours.is_bowline:
+        done.failed()
     ground.check({"good"})
     assert not os.path.lexists("/tmp/bowline-evil-old") and ground.dest.stat().st_mode == mode
     assert not (ground.dest / "good").is_dir()
@@ -858,10 +865,10 @@ def test_links_are_not_followed_by_the_old_protocol_either(ours, ground):
 
 
 SINK = """#!/usr/bin/python3
-import sys
-sys.stdout.buffer.write({answer!r})
-sys.stdout.flush()
-sys.stdin.buffer.read()
+import os, select
+os.write(1, {answer!r})
+while select.select([0], [], [], 2)[0] and os.read(0, 65536):
+    pass
 """
 
 
