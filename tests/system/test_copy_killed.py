@@ -142,11 +142,22 @@ class Round:
         subprocess.run(self.copy.scp(self.server, "-q", "-r", *self.words(way, self.target())), check=True, timeout=60)
         return time.monotonic() - begin
 
+    def sessions(self):
+        """The server's processes that work for the account."""
+        found = []
+        for pid in tree(self.server.process.pid):
+            try:
+                if os.stat(f"/proc/{pid}").st_uid == self.user.pw_uid or \
+                        f"Uid:\t{self.user.pw_uid}" in Path(f"/proc/{pid}/status").read_text():
+                    found.append(pid)
+            except OSError:
+                pass
+        return found
+
     def killed(self, way, victim, after, slow):
         """(status of scp, the target)"""
         target, proxy = self.target(), Proxy(self.server.port)
         port, self.server.port = self.server.port, proxy.port
-        standing = set(tree(self.server.process.pid))
         try:
             command = self.copy.scp(self.server, "-q", "-r", *(["-l", str(slow)] if slow else []),
                                     *self.words(way, target), options=[f"HostKeyAlias=[127.0.0.1]:{port}"])
@@ -157,7 +168,7 @@ class Round:
             if victim == "network":
                 proxy.cut()
             elif victim == "session":
-                for pid in set(tree(self.server.process.pid)) - standing:
+                for pid in self.sessions():
                     try:
                         os.kill(pid, signal.SIGKILL)
                     except ProcessLookupError:
@@ -174,7 +185,7 @@ class Round:
         finally:
             self.server.port = port
             proxy.stop()
-        assert worlds.wait_until(lambda: set(tree(self.server.process.pid)) <= standing, 15), "the session goes on"
+        assert worlds.wait_until(lambda: not self.sessions(), 15), f"the session goes on: {self.sessions()}"
         return client.returncode, target
 
     def known_as(self, command, port):
