@@ -114,6 +114,7 @@ err_t child_reexec(int self_fd, char *const argv[], char *const envp[])
 void child_ignore_pipe(void)
 {
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN);
 }
 
 static int drop_segments(struct dl_phdr_info *info, size_t size, void *arg)

@@ -32,7 +32,7 @@ MUST err_t child_open_self(int *fd);
 /* Runs it; returns only on failure. */
 err_t child_reexec(int self_fd, char *const argv[], char *const envp[]);
 
-/* A write to a closed pipe is an error, not a signal. */
+/* A write to a closed pipe, or beyond the limit of file sizes, is an error, not a signal. */
 void child_ignore_pipe(void);
 
 /* Free heap and stack that is not in use go back to the system.  Before a fork of many children:

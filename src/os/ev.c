@@ -254,7 +254,7 @@ err_t ev_signals(struct ev *ev, const int *signos, size_t n, ev_signal_fn *fn, v
 void os_signals_reset(void)
 {
 	static const int reset[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGALRM, SIGTERM, SIGUSR1,
-		SIGUSR2, SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH, SIGCONT};
+		SIGUSR2, SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH, SIGCONT, SIGXFSZ};
 	for (size_t i = 0; i < ARRAY_N(reset); i++)
 		(void)signal(reset[i], SIG_DFL);
 	sigset_t none;
@@ -265,6 +265,7 @@ void os_signals_reset(void)
 void os_sigpipe_ignore(void)
 {
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN);
 }
 
 /* ---- the loop -----------------------------------------------------------------------------------
