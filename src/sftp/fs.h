@@ -9,6 +9,7 @@
 #ifndef SFTP_FS_H
 #define SFTP_FS_H
 
+#include "base/vec.h"
 #include "sftp/sftp.h"
 
 #define SF_PATH_MAX ((size_t)4096) /* with the NUL */
@@ -19,6 +20,11 @@ struct sf_where {
 	const char *path;
 	bool is_link;
 	uint64_t fh;
+};
+
+struct sf_part { /* the next n bytes of some that lie in pieces */
+	const struct vec *at;
+	size_t n;
 };
 
 struct sf_dirent {
@@ -40,6 +46,11 @@ struct sf_fs {
 	enum sf_code (*read)(void *fs, uint64_t fh, uint64_t offset, struct slice room, size_t *n);
 	/* all of it; where the file was opened to append, at its end */
 	enum sf_code (*write)(void *fs, uint64_t fh, uint64_t offset, struct cslice data);
+	/* The same for bytes in several pieces; NULL: read and write are called for each.  readv
+	 * may give less than there is room for only at the end of the file. */
+	enum sf_code (*readv)(
+		void *fs, uint64_t fh, uint64_t offset, const struct sf_part *room, size_t *n);
+	enum sf_code (*writev)(void *fs, uint64_t fh, uint64_t offset, const struct sf_part *data);
 	enum sf_code (*sync)(void *fs, uint64_t fh);
 
 	enum sf_code (*stat)(void *fs, const struct sf_where *at, struct sf_attr *out);

@@ -81,6 +81,36 @@ void sf_on_close(struct sf_server *s, uint32_t id, const struct sf_close *m)
 		sf_reply_status(s, id, sf_close(s, h, ""));
 }
 
+void sf_read_failed(struct sf_server *s, uint32_t id, const struct sf_held *h, enum sf_code code)
+{
+	if (code != SF_eof)
+		sf_say(s, LOG_L_ERROR, "read \"%s\": %s", h->name, s->env.fs->why(s->env.fs_arg));
+	sf_reply_status(s, id, code);
+}
+
+enum sf_code sf_file_read(
+	struct sf_server *s, struct sf_held *h, uint64_t offset, struct sf_part room, size_t *n)
+{
+	const struct sf_fs *fs = s->env.fs;
+	struct vec at = *room.at;
+	size_t got = 0;
+	if (fs->readv != NULL)
+		return fs->readv(s->env.fs_arg, h->fh, offset, &room, n);
+	while (got < room.n) {
+		struct slice part = vec_front(&at, room.n - got);
+		size_t part_n = 0;
+		enum sf_code code = fs->read(s->env.fs_arg, h->fh, offset + got, part, &part_n);
+		if (code != SF_ok && got == 0)
+			return code;
+		got += part_n;
+		if (code != SF_ok || part_n < part.n)
+			break; /* what failed behind them is met by the next READ */
+		vec_skip(&at, part_n);
+	}
+	*n = got;
+	return SF_ok;
+}
+
 void sf_on_read(struct sf_server *s, uint32_t id, const struct sf_read *m)
 {
 	struct sf_held *h = sf_find(s, id, m->handle, SF_H_FILE, SF_failure);
@@ -88,6 +118,8 @@ void sf_on_read(struct sf_server *s, uint32_t id, const struct sf_read *m)
 		return;
 	sf_say(s, LOG_L_DEBUG1, "request %u: read \"%s\" (handle %u) off %llu len %u", (unsigned)id,
 		h->name, (unsigned)h->at, (unsigned long long)m->offset, (unsigned)m->n);
+	if (sf_reply_read(s, h, m))
+		return;
 	/* the head with an empty string, then the file's bytes behind it, then the string's length
 	 */
 	struct sf_data reply = {.id = id};
@@ -99,10 +131,7 @@ void sf_on_read(struct sf_server *s, uint32_t id, const struct sf_read *m)
 	if (room.n > 0)
 		code = s->env.fs->read(s->env.fs_arg, h->fh, m->offset, room, &n);
 	if (code != SF_ok) {
-		if (code != SF_eof)
-			sf_say(s, LOG_L_ERROR, "read \"%s\": %s", h->name,
-				s->env.fs->why(s->env.fs_arg));
-		sf_reply_status(s, id, code);
+		sf_read_failed(s, id, h, code);
 		return;
 	}
 	be32_put(room.p - 4, (uint32_t)n);
@@ -111,21 +140,45 @@ void sf_on_read(struct sf_server *s, uint32_t id, const struct sf_read *m)
 	sf_reply_end(s, &w);
 }
 
-void sf_on_write(struct sf_server *s, uint32_t id, const struct sf_write *m)
+static enum sf_code file_write(
+	struct sf_server *s, struct sf_held *h, uint64_t offset, struct sf_part data)
+{
+	const struct sf_fs *fs = s->env.fs;
+	struct vec at = *data.at;
+	enum sf_code code = SF_ok;
+	if (fs->writev != NULL)
+		return fs->writev(s->env.fs_arg, h->fh, offset, &data);
+	while (data.n > 0 && code == SF_ok) {
+		struct slice part = vec_front(&at, data.n);
+		code = fs->write(s->env.fs_arg, h->fh, offset, slice_const(part));
+		offset += part.n;
+		data.n -= part.n;
+		vec_skip(&at, part.n);
+	}
+	return code;
+}
+
+void sf_write_data(struct sf_server *s, uint32_t id, const struct sf_write *m, struct sf_part data)
 {
 	struct sf_held *h = sf_find(s, id, m->handle, SF_H_FILE, SF_failure);
 	if (h == NULL)
 		return;
 	sf_say(s, LOG_L_DEBUG1, "request %u: write \"%s\" (handle %u) off %llu len %zu",
-		(unsigned)id, h->name, (unsigned)h->at, (unsigned long long)m->offset, m->data.n);
-	enum sf_code code = SF_ok;
-	if (m->data.n > 0)
-		code = s->env.fs->write(s->env.fs_arg, h->fh, m->offset, m->data);
+		(unsigned)id, h->name, (unsigned)h->at, (unsigned long long)m->offset, data.n);
+	enum sf_code code = data.n > 0 ? file_write(s, h, m->offset, data) : SF_ok;
 	if (code == SF_ok)
-		h->bytes_written += m->data.n;
+		h->bytes_written += data.n;
 	else
 		sf_say(s, LOG_L_ERROR, "write \"%s\": %s", h->name, s->env.fs->why(s->env.fs_arg));
 	sf_reply_status(s, id, code);
+}
+
+void sf_on_write(struct sf_server *s, uint32_t id, const struct sf_write *m)
+{
+	/* writing changes no byte of it */
+	const struct iovec one = {(void *)(uintptr_t)m->data.p, m->data.n};
+	struct vec data = vec_of(&one, 1);
+	sf_write_data(s, id, m, (struct sf_part){&data, m->data.n});
 }
 
 void sf_on_fsync(struct sf_server *s, uint32_t id, const struct sf_fsync *m)

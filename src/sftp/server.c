@@ -44,7 +44,7 @@ struct sf_held *sf_find(
 /* ---- one request ------------------------------------------------------------------------------
  */
 
-static bool is_permitted(struct sf_server *s, enum sf_req r)
+bool sf_is_permitted(struct sf_server *s, enum sf_req r)
 {
 	static const char *const why[] = {
 		[SF_DENY] = "Refusing %s request",
@@ -74,7 +74,7 @@ static bool is_permitted(struct sf_server *s, enum sf_req r)
 	{                                                                                          \
 		struct sf_##name m;                                                                \
 		bool fits = true;                                                                  \
-		if (!is_permitted(s, SF_REQ_##name)) {                                             \
+		if (!sf_is_permitted(s, SF_REQ_##name)) {                                          \
 			sf_reply_status(s, id, SF_permission_denied);                              \
 			return;                                                                    \
 		}                                                                                  \
@@ -137,8 +137,8 @@ static void on_extended(struct sf_server *s, uint32_t id, struct cslice body)
 	}
 }
 
-/* frame: number and body, at least one byte. */
-static err_t serve(struct sf_server *s, struct cslice frame)
+/* frame: at least one byte. */
+err_t sf_serve_frame(struct sf_server *s, struct cslice frame)
 {
 	uint8_t no = frame.p[0];
 	struct cslice body = {frame.p + 1, frame.n - 1};
@@ -199,10 +199,15 @@ void sf_server_fed(struct sf_server *s, size_t n)
 	s->in_n += n;
 }
 
-static bool has_room(struct sf_server *s)
+void sf_server_rewind(struct sf_server *s)
 {
 	if (s->out_at == s->out_n)
 		s->out_at = s->out_n = 0;
+}
+
+static bool has_room(struct sf_server *s)
+{
+	sf_server_rewind(s);
 	return SF_OUT_CAP - s->out_n >= SF_REPLY_ROOM;
 }
 
@@ -217,7 +222,7 @@ err_t sf_server_run(struct sf_server *s)
 			break;
 		struct cslice frame = {s->in + s->in_at + 4, end - s->in_at - 4};
 		s->in_at = end;
-		s->err = serve(s, frame);
+		s->err = sf_serve_frame(s, frame);
 	}
 	return s->err;
 }

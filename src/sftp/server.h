@@ -14,6 +14,7 @@
 #define SFTP_SERVER_H
 
 #include "base/log.h"
+#include "base/vec.h"
 #include "sftp/fs.h"
 #include "sftp/policy.h"
 
@@ -51,5 +52,23 @@ bool sf_server_is_busy(const struct sf_server *s);
 
 struct cslice sf_server_ready(const struct sf_server *s);
 void sf_server_sent(struct sf_server *s, size_t n);
+
+/*
+ * sf_server_serve - the same between packets, in place of space, fed, run and sent
+ *
+ * Does the whole requests that are in `in`, as far as replies have room in `out`.  Data of WRITE
+ * goes to the file from where it lies, data of READ comes from the file into its place.  A reply
+ * that did not fit is kept (sf_server_ready) and goes out first the next time.  `in` must have room
+ * for a whole request: SF_FRAME_MAX bytes and 4, or what there is.
+ */
+struct sf_work {
+	const struct iovec *in; /* what has come and is not used yet */
+	size_t in_n;
+	const struct iovec *out; /* room for replies */
+	size_t out_n;
+	size_t used, made; /* bytes of the two; set also on failure */
+	size_t room;       /* own */
+};
+MUST err_t sf_server_serve(struct sf_server *s, struct sf_work *w);
 
 #endif

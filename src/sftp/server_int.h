@@ -26,6 +26,7 @@ struct sf_server {
 	struct sf_copy copy;
 	err_t err;
 	bool has_init;
+	struct vec *room; /* while sf_server_serve works: where replies go; else NULL */
 	uint8_t *in, *out;
 	size_t in_at, in_n;   /* bytes not looked at yet */
 	size_t out_at, out_n; /* bytes not sent yet */
@@ -33,6 +34,9 @@ struct sf_server {
 };
 
 /* server.c */
+bool sf_is_permitted(struct sf_server *s, enum sf_req r);
+MUST err_t sf_serve_frame(struct sf_server *s, struct cslice frame); /* number and body */
+void sf_server_rewind(struct sf_server *s);                          /* all replies are out */
 void sf_say(const struct sf_server *s, enum log_level level, const char *fmt, ...) PRINTF(3, 4);
 /* A path of a request (two at a time), as a C string; its length was checked. */
 const char *sf_path(struct sf_server *s, size_t which, struct cslice path);
@@ -49,6 +53,13 @@ void sf_reply_handle(struct sf_server *s, uint32_t id, const struct sf_held *h);
 void sf_reply_attrs(struct sf_server *s, uint32_t id, const struct sf_attr *a);
 void sf_reply_path(struct sf_server *s, uint32_t id, struct cslice path);
 
+/* serve_vec.c: a READ into the room of the reply; false: not possible. */
+bool sf_reply_read(struct sf_server *s, struct sf_held *h, const struct sf_read *m);
+/* serve_file.c: bytes of a file in pieces; what is said and answered. */
+enum sf_code sf_file_read(
+	struct sf_server *s, struct sf_held *h, uint64_t offset, struct sf_part room, size_t *n);
+void sf_read_failed(struct sf_server *s, uint32_t id, const struct sf_held *h, enum sf_code code);
+void sf_write_data(struct sf_server *s, uint32_t id, const struct sf_write *m, struct sf_part data);
 /* serve_file.c: says so (how: "" or "forced "), closes and forgets it. */
 enum sf_code sf_close(struct sf_server *s, struct sf_held *h, const char *how);
 /* serve_set.c */

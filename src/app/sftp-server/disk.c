@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -115,6 +116,60 @@ static enum sf_code disk_write(void *fs, uint64_t fh, uint64_t offset, struct cs
 		if (put <= 0)
 			return disk_code(fs, put < 0 ? errno : EIO);
 		data = cslice_of(data.p + put, data.n - (size_t)put);
+		offset += (uint64_t)put;
+	}
+	return SF_ok;
+}
+
+/* More pieces at once bring nothing. */
+#define PIECES 64
+
+static enum sf_code disk_readv(
+	void *fs, uint64_t fh, uint64_t offset, const struct sf_part *room, size_t *n)
+{
+	struct vec at = *room->at;
+	size_t got = 0;
+	if (!is_offset(offset, 0))
+		return disk_code(fs, EINVAL);
+	while (got < room->n) {
+		struct iovec v[PIECES];
+		size_t v_n = vec_cut(&at, room->n - got, v, PIECES);
+		ssize_t part = preadv(fd_of(fh), v, (int)v_n, (off_t)(offset + got));
+		if (part < 0 && errno == EINTR)
+			continue;
+		if (part < 0 && got == 0)
+			return done(fs, -1);
+		if (part <= 0)
+			break; /* what fails behind good bytes is met by the next READ */
+		got += (size_t)part;
+		if (vec_of(v, v_n).left > (size_t)part)
+			break;
+		vec_skip(&at, (size_t)part);
+	}
+	if (got == 0)
+		return SF_eof;
+	*n = got;
+	return SF_ok;
+}
+
+static enum sf_code disk_writev(void *fs, uint64_t fh, uint64_t offset, const struct sf_part *data)
+{
+	bool appends = (fh & APPENDS) != 0;
+	struct vec at = *data->at;
+	size_t left = data->n;
+	if (!appends && !is_offset(offset, left))
+		return disk_code(fs, EINVAL);
+	while (left > 0) {
+		struct iovec v[PIECES];
+		int v_n = (int)vec_cut(&at, left, v, PIECES);
+		ssize_t put = appends ? writev(fd_of(fh), v, v_n)
+				      : pwritev(fd_of(fh), v, v_n, (off_t)offset);
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put <= 0)
+			return disk_code(fs, put < 0 ? errno : EIO);
+		vec_skip(&at, (size_t)put);
+		left -= (size_t)put;
 		offset += (uint64_t)put;
 	}
 	return SF_ok;
@@ -333,7 +388,8 @@ void disk_init(struct disk *d, const char *home)
 
 /* clang-format off */
 const struct sf_fs disk_face = {
-	.open = disk_open, .close = disk_close, .read = disk_read, .write = disk_write, .sync = disk_sync,
+	.open = disk_open, .close = disk_close, .read = disk_read, .write = disk_write,
+	.readv = disk_readv, .writev = disk_writev, .sync = disk_sync,
 	.stat = disk_stat, .set_size = disk_set_size, .set_mode = disk_set_mode,
 	.set_times = disk_set_times, .set_owner = disk_set_owner, .statvfs = disk_statvfs,
 	.opendir = disk_opendir, .readdir = disk_readdir, .closedir = disk_closedir,

@@ -269,6 +269,148 @@ static void replies_are_the_same_however_the_bytes_come(void **state)
 	buf_done(&first);
 }
 
+/* ---- between packets ---- */
+/* n bytes in pieces of `size`. */
+static size_t cut(uint8_t *p, size_t n, size_t size, struct iovec *out, size_t most)
+{
+	size_t made = 0;
+	for (; n > 0 && made < most; made++) {
+		size_t part = num_min(n, size);
+		out[made] = (struct iovec){p, part};
+		p += part;
+		n -= part;
+	}
+	return made;
+}
+
+#define PIECES 40000
+
+/* All of b through sf_server_serve, `fed` bytes more each time; replies into x->out. */
+static void serve_all(struct fx *x, struct buf *b, const size_t sizes[3])
+{
+	static struct iovec in[PIECES], out[PIECES];
+	static uint8_t room[300000];
+	size_t at = 0, fed = 0;
+	for (unsigned idle = 0; idle < 3;) {
+		fed = num_min(b->n, fed + sizes[0]);
+		struct sf_work w = {.in = in, .out = out};
+		w.in_n = cut(b->p + at, fed - at, sizes[1], in, PIECES);
+		w.out_n = cut(room, num_min(sizes[2], sizeof(room)), num_max(sizes[2] / 3, 1), out,
+			PIECES);
+		x->err = sf_server_serve(x->s, &w);
+		assert_true(w.used <= fed - at && w.made <= sizes[2]);
+		assert_true(sf_server_ready(x->s).n <= SF_FRAME_MAX + 4);
+		at += w.used;
+		buf_put(&x->out, room, w.made);
+		idle = w.used + w.made == 0 && fed == b->n ? idle + 1 : 0;
+		if (x->err != OK)
+			break;
+	}
+	assert_true(x->err != OK || at == b->n);
+}
+
+static void replies_are_the_same_between_packets(void **state)
+{
+	/* bytes more each time, bytes a packet, room for replies */
+	static const size_t ways[][3] = {{4 << 20, 4 << 20, 300000}, {4 << 20, 32768, 300000},
+		{32768, 32768, 32768}, {262200, 1000, 5}, {1000, 7, 300000}, {4096, 4096, 100013},
+		{4 << 20, 300, 100012}, {4 << 20, 32768, 1}};
+	struct fx x;
+	struct buf b, first;
+	buf_init(&first, 4 << 20);
+	buf_init(&b, 4 << 20);
+	fx_start(&x);
+	script(&x, &b);
+	assert_int_equal(feed(&x, buf_bytes(&b)), 0);
+	buf_put(&first, x.out.p, x.out.n);
+	unsigned calls = x.fs.calls;
+	fx_end(&x);
+	for (size_t i = 0; i < ARRAY_N(ways); i++) {
+		fx_start(&x);
+		serve_all(&x, &b, ways[i]);
+		assert_int_equal(x.err, OK);
+		assert_true(cslice_eq(buf_bytes(&first), buf_bytes(&x.out)));
+		assert_true(x.fs.calls >= calls); /* a file is written from each packet */
+		fx_end(&x);
+	}
+	buf_done(&b);
+	buf_done(&first);
+}
+
+static void what_is_written_between_packets_is_what_came(void **state)
+{
+	static const size_t ways[][3] = {
+		{4 << 20, 4 << 20, 300000}, {32768, 32768, 32768}, {9999, 333, 500}};
+	uint8_t *bytes = malloc(SF_DATA_MAX);
+	assert_non_null(bytes);
+	for (size_t i = 0; i < SF_DATA_MAX; i++)
+		bytes[i] = (uint8_t)(i * 7 + i / 251);
+	for (size_t i = 0; i < ARRAY_N(ways); i++) {
+		struct fx x;
+		struct buf b;
+		uint8_t h8[8];
+		struct sf_data d;
+		fx_start(&x);
+		buf_init(&b, 4 << 20);
+		struct cslice h =
+			open_file(&x, "/new", SF_OPEN_READ | SF_OPEN_WRITE | SF_OPEN_CREATE, h8);
+		put_frame_write(&x, &b,
+			(struct sf_write){
+				.handle = h, .offset = 1, .data = cslice_of(bytes, SF_DATA_MAX)});
+		put_frame_write(&x, &b,
+			(struct sf_write){
+				.handle = STR("12345678"), .data = STR("another handle")});
+		put_frame_write(&x, &b,
+			(struct sf_write){.handle = STR("short"), .data = STR("no handle")});
+		put_frame_write(
+			&x, &b, (struct sf_write){.handle = h, .offset = 0, .data = STR("X")});
+		put_frame_read(&x, &b, (struct sf_read){.handle = h, .n = UINT32_MAX});
+		put_frame_read(&x, &b, (struct sf_read){.handle = h, .offset = 5000, .n = 999});
+		put_frame_read(&x, &b, (struct sf_read){.handle = h, .offset = 1 << 20, .n = 9});
+		serve_all(&x, &b, ways[i]);
+		assert_int_equal(x.err, OK);
+		assert_int_equal(next_reply(&x).code, SF_ok);
+		assert_int_equal(next_reply(&x).code, SF_failure);
+		assert_int_equal(next_reply(&x).code, SF_failure);
+		assert_int_equal(next_reply(&x).code, SF_ok);
+		assert_int_equal(sf_get_data(next_reply(&x).body, &d), OK);
+		assert_int_equal(d.data.n, SF_DATA_MAX);
+		assert_int_equal(d.data.p[0], 'X');
+		assert_memory_equal(d.data.p + 1, bytes, SF_DATA_MAX - 1);
+		assert_int_equal(sf_get_data(next_reply(&x).body, &d), OK);
+		assert_true(cslice_eq(d.data, cslice_of(bytes + 4999, 999)));
+		assert_int_equal(next_reply(&x).code, SF_eof);
+		buf_done(&b);
+		fx_end(&x);
+	}
+	free(bytes);
+}
+
+static void a_read_only_server_refuses_writes_between_packets(void **state)
+{
+	struct fx x;
+	struct buf b;
+	fx_start_with(&x, (struct sf_policy){.is_read_only = true}, 16, true);
+	buf_init(&b, 1 << 20);
+	put_frame_write(&x, &b,
+		(struct sf_write){.handle = cslice_of("\0\0\0\0\0\0\0\1", 8), .data = STR("data")});
+	serve_all(&x, &b, (size_t[3]){100, 100, 100});
+	assert_int_equal(next_reply(&x).code, SF_permission_denied);
+	assert_int_equal(x.fs.changes, 0);
+	buf_done(&b);
+	fx_end(&x);
+	/* and nothing goes before INIT */
+	fx_start_with(&x, (struct sf_policy){0}, 16, false);
+	buf_init(&b, 1 << 20);
+	put_frame_write(&x, &b,
+		(struct sf_write){.handle = cslice_of("\0\0\0\0\0\0\0\1", 8), .data = STR("data")});
+	serve_all(&x, &b, (size_t[3]){100, 100, 100});
+	assert_int_equal(x.err, E_UNEXPECTED);
+	assert_int_equal(x.fs.calls, 0);
+	buf_done(&b);
+	fx_end(&x);
+}
+
 /* What fails inside is told, once a request, and nothing stays open. */
 static void any_call_may_fail(void **state)
 {
@@ -357,6 +499,9 @@ int main(void)
 		cmocka_unit_test(a_handle_is_good_once_and_for_its_kind),
 		cmocka_unit_test(the_table_of_handles_has_an_end),
 		cmocka_unit_test(replies_are_the_same_however_the_bytes_come),
+		cmocka_unit_test(replies_are_the_same_between_packets),
+		cmocka_unit_test(what_is_written_between_packets_is_what_came),
+		cmocka_unit_test(a_read_only_server_refuses_writes_between_packets),
 		cmocka_unit_test(any_call_may_fail),
 		cmocka_unit_test(requests_wait_while_replies_do),
 	};
