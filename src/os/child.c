@@ -117,6 +117,11 @@ void child_ignore_pipe(void)
 	(void)signal(SIGXFSZ, SIG_IGN);
 }
 
+void child_ignore_file_size(void)
+{
+	(void)signal(SIGXFSZ, SIG_IGN);
+}
+
 static int drop_segments(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	const uintptr_t page = *(const uintptr_t *)arg;

@@ -34,6 +34,8 @@ err_t child_reexec(int self_fd, char *const argv[], char *const envp[]);
 
 /* A write to a closed pipe, or beyond the limit of file sizes, is an error, not a signal. */
 void child_ignore_pipe(void);
+/* So is a file that would grow beyond the limit (setrlimit). */
+void child_ignore_file_size(void);
 
 /* Free heap and stack that is not in use go back to the system.  Before a fork of many children:
  * what is not there is not copied. */

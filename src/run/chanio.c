@@ -5,8 +5,7 @@
  * Two tricky ideas.  (1) How much is asked for follows what comes: a terminal gets room for a
  * packet, a file for eight.  (2) What waits for a slow sink pins the chunk in which it arrived,
  * which is right for full packets and ruinous for small ones (a window's worth of one-byte packets
- * would pin 36 times as much).  So once a sink is slow, small packets are copied into `spill`, and
- * whatever comes after a copy is copied too, which keeps the order: ring first, then spill.
+ * would pin 36 times as much).  So once a sink is slow, small packets are copied (spanq).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,14 +22,13 @@
 #define WRITE_MAX ((size_t)512 * 1024)
 #define WRITE_TTY                                                                                  \
 	((size_t)8192) /* a terminal may block: little at a time keeps the escapes alive */
-#define WRITE_IOV   64
-#define PIPE_FULL   ((size_t)64 * 1024)
-#define PIPE_WISH   (1024 * 1024)
-#define SMALL       4096
-#define SPILL_LIMIT ((size_t)256 * 1024 * 1024) /* the window bounds it long before */
-#define EXT_STDERR  1
-#define HOLD_FROM   ((size_t)1024 * 1024)
-#define HOLD_UNTIL  ((size_t)512 * 1024)
+#define WRITE_IOV  64
+#define PIPE_FULL  ((size_t)64 * 1024)
+#define PIPE_WISH  (1024 * 1024)
+#define SMALL      4096
+#define EXT_STDERR 1
+#define HOLD_FROM  ((size_t)1024 * 1024)
+#define HOLD_UNTIL ((size_t)512 * 1024)
 
 /* ---- descriptor flags ---------------------------------------------------------------------------
  */
@@ -66,83 +64,19 @@ static void grow_pipe(int fd, bool *is_done)
  */
 static bool sink_is_empty(const struct chanio_sink *s)
 {
-	return s->spans_n == 0 && s->spill_at == s->spill.n;
-}
-
-static void sink_drop_all(struct chanio_sink *s)
-{
-	for (; s->spans_n > 0; s->spans_n--) {
-		span_drop(&s->spans[s->first]);
-		s->first = (s->first + 1) % CHANIO_SPANS;
-	}
-	buf_clear(&s->spill);
-	s->spill_at = s->pending = 0;
+	return s->q.n == 0;
 }
 
 static void sink_break(struct chanio_sink *s)
 {
 	struct chanio *c = s->owner;
-	size_t lost = s->pending;
-	sink_drop_all(s);
+	size_t lost = s->q.n;
+	spanq_clear(&s->q);
 	s->is_broken = true;
 	ev_io_remove(c->ev, &s->io);
 	cn_consumed(c->cn, c->chan, lost);
 	if (s == &c->out)
 		cn_discard_input(c->cn, c->chan);
-}
-
-static err_t sink_take(struct chanio_sink *s, struct span *span)
-{
-	bool has_spill = s->spill_at < s->spill.n;
-	s->pending += span->n;
-	if (has_spill || s->spans_n == CHANIO_SPANS || span->c == NULL ||
-		(s->is_slow && span->n < SMALL)) {
-		buf_put(&s->spill, span->p, span->n);
-		return buf_err(&s->spill);
-	}
-	span_keep(span);
-	s->spans[(s->first + s->spans_n++) % CHANIO_SPANS] = *span;
-	return OK;
-}
-
-static int sink_gather(const struct chanio_sink *s, struct iovec *iov, size_t *total)
-{
-	size_t most = s->is_tty ? WRITE_TTY : WRITE_MAX, n = 0;
-	*total = 0;
-	for (size_t i = 0; i < s->spans_n && n < WRITE_IOV && *total < most; i++) {
-		const struct span *span = &s->spans[(s->first + i) % CHANIO_SPANS];
-		size_t take = num_min(span->n, most - *total);
-		iov[n++] = (struct iovec){span->p, take};
-		*total += take;
-	}
-	if (n == s->spans_n && n < WRITE_IOV && *total < most && s->spill_at < s->spill.n) {
-		size_t take = num_min(s->spill.n - s->spill_at, most - *total);
-		iov[n++] = (struct iovec){s->spill.p + s->spill_at, take};
-		*total += take;
-	}
-	return (int)n;
-}
-
-static void sink_advance(struct chanio_sink *s, size_t n)
-{
-	s->pending -= n;
-	while (n > 0 && s->spans_n > 0) {
-		struct span *span = &s->spans[s->first];
-		size_t part = num_min(n, span->n);
-		span->p += part;
-		span->n -= part;
-		n -= part;
-		if (span->n > 0)
-			return;
-		span_drop(span);
-		s->first = (s->first + 1) % CHANIO_SPANS;
-		s->spans_n--;
-	}
-	s->spill_at += n;
-	if (s->spill_at == s->spill.n) {
-		buf_clear(&s->spill);
-		s->spill_at = 0;
-	}
 }
 
 /* Writes until nothing is left or the descriptor takes no more. */
@@ -153,9 +87,12 @@ static void sink_write(struct chanio_sink *s)
 	s->is_slow = false;
 	while (!sink_is_empty(s) && !s->is_slow) {
 		struct iovec iov[WRITE_IOV];
-		size_t total;
-		int niov = sink_gather(s, iov, &total);
-		ssize_t n = writev(s->fd, iov, niov);
+		size_t total = 0;
+		size_t niov =
+			spanq_gather(&s->q, s->is_tty ? WRITE_TTY : WRITE_MAX, iov, WRITE_IOV);
+		for (size_t i = 0; i < niov; i++)
+			total += iov[i].iov_len;
+		ssize_t n = writev(s->fd, iov, (int)niov);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN) {
@@ -168,7 +105,7 @@ static void sink_write(struct chanio_sink *s)
 			sink_break(s);
 			return;
 		}
-		sink_advance(s, (size_t)n);
+		spanq_advance(&s->q, (size_t)n);
 		written += (size_t)n;
 		s->is_slow = s->is_tty || (size_t)n < total;
 	}
@@ -185,7 +122,7 @@ static void sink_write(struct chanio_sink *s)
  */
 static void hold_or_go(struct chanio *c)
 {
-	size_t backlog = c->out.pending + c->err.pending;
+	size_t backlog = c->out.q.n + c->err.q.n;
 	bool hold = backlog >= (c->is_holding ? HOLD_UNTIL : HOLD_FROM) && cn_channels(c->cn) == 1;
 	if (hold != c->is_holding)
 		pump_hold(c->pump, hold);
@@ -215,10 +152,9 @@ static void on_sink(struct ev_io *io, unsigned happened)
 static err_t sink_start(struct chanio *c, struct chanio_sink *s)
 {
 	s->owner = c;
-	s->first = s->spans_n = s->spill_at = s->pending = 0;
+	spanq_init(&s->q);
 	s->is_broken = s->eof_wanted = s->is_slow = s->is_pipe_grown = false;
 	s->flags_before = -1;
-	buf_init(&s->spill, SPILL_LIMIT);
 	if (s->fd < 0)
 		return OK;
 	s->is_tty = isatty(s->fd);
@@ -229,8 +165,7 @@ static err_t sink_start(struct chanio *c, struct chanio_sink *s)
 
 static void sink_stop(struct chanio *c, struct chanio_sink *s)
 {
-	sink_drop_all(s);
-	buf_done(&s->spill);
+	spanq_done(&s->q);
 	if (s->fd >= 0) {
 		ev_io_remove(c->ev, &s->io);
 		restore_flags(s->fd, &s->flags_before);
@@ -412,7 +347,7 @@ err_t chanio_event(struct chanio *c, struct cn_event *e)
 			cn_consumed(c->cn, c->chan, e->span.n);
 			return OK;
 		}
-		TRY(sink_take(s, &e->span));
+		TRY(spanq_put(&s->q, &e->span, s->is_slow && e->span.n < SMALL));
 		ev_io_want(c->ev, &s->io, EV_OUT);
 		return OK;
 	}
@@ -444,8 +379,8 @@ err_t chanio_flush(struct chanio *c)
 		sink_write(&c->err);
 	hold_or_go(c);
 	tell_drained(c);
-	err_t e = buf_err(&c->out.spill);
-	return e != OK ? e : buf_err(&c->err.spill);
+	err_t e = buf_err(&c->out.q.spill);
+	return e != OK ? e : buf_err(&c->err.q.spill);
 }
 
 bool chanio_is_drained(const struct chanio *c)

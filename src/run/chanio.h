@@ -19,17 +19,12 @@
 #include "connection/cn.h"
 #include "os/ev.h"
 #include "run/pump.h"
-
-#define CHANIO_SPANS 256
+#include "run/spanq.h"
 
 struct chanio_sink {
 	int fd; /* -1 = drop what comes */
 	struct ev_io io;
-	struct span spans[CHANIO_SPANS]; /* a ring, then what follows it: */
-	size_t first, spans_n, pending;  /* pending: bytes in all of it */
-	struct buf
-		spill; /* copies: small packets while the sink is slow, or when the ring is full */
-	size_t spill_at;
+	struct spanq q; /* copied are small packets while the sink is slow */
 	bool is_broken, eof_wanted, is_slow, is_tty, is_pipe_grown;
 	int flags_before; /* -1 = not changed */
 	struct chanio *owner;

@@ -69,6 +69,8 @@ static enum sf_code disk_open(
 		how = (flags & SF_OPEN_READ) != 0 ? O_RDWR : O_WRONLY;
 	for (size_t i = 0; i < ARRAY_N(words); i++)
 		how |= (flags & words[i].flag) != 0 ? words[i].how : 0;
+	const struct disk *d = fs;
+	how |= d->may_not_wait ? O_NONBLOCK : 0;
 	int fd = open(path, how | O_NOCTTY | O_CLOEXEC, (mode_t)mode);
 	if (fd < 0)
 		return done(fs, -1);

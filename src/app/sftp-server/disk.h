@@ -22,8 +22,9 @@ struct disk_names { /* who is who, as far as it was asked */
 };
 
 struct disk {
-	int why;          /* errno of the last failure */
-	const char *home; /* of the user whose files are served; borrowed */
+	int why;           /* errno of the last failure */
+	bool may_not_wait; /* for the other end of a FIFO */
+	const char *home;  /* of the user whose files are served; borrowed */
 	struct disk_names users, groups;
 };
 

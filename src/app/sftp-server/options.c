@@ -20,9 +20,10 @@ static const struct { const char *name; int value; } facilities[] = {
 };
 /* clang-format on */
 
-static err_t refuse(const char *what, const char *word)
+static err_t refuse(const struct sftp_options *o, const char *what, const char *word)
 {
-	fprintf(stderr, "%s \"%s\"\n", what, word);
+	if (o->may_say)
+		fprintf(stderr, "%s \"%s\"\n", what, word);
 	return E_USAGE;
 }
 
@@ -36,13 +37,14 @@ void sftp_usage(const char *program)
 }
 
 /* A restriction that names nothing would restrict nothing: then nothing is served. */
-static err_t read_requests(const char *list, uint64_t *set)
+static err_t read_requests(const struct sftp_options *o, const char *list, uint64_t *set)
 {
 	struct cslice unknown = {0};
 	if (sf_policy_names(cslice_str(list), set, &unknown) == OK)
 		return OK;
-	fprintf(stderr, "Unknown request \"%.*s\"; sftp-server -Q requests lists them\n",
-		(int)unknown.n, (const char *)unknown.p);
+	if (o->may_say)
+		fprintf(stderr, "Unknown request \"%.*s\"; sftp-server -Q requests lists them\n",
+			(int)unknown.n, (const char *)unknown.p);
 	return E_USAGE;
 }
 
@@ -51,35 +53,37 @@ static err_t mean(struct sftp_options *o)
 	size_t i;
 	o->policy.is_read_only = o->read_only;
 	if (o->denied != NULL)
-		TRY(read_requests(o->denied, &o->policy.denied));
+		TRY(read_requests(o, o->denied, &o->policy.denied));
 	o->policy.has_allowed = o->allowed != NULL;
 	if (o->allowed != NULL)
-		TRY(read_requests(o->allowed, &o->policy.allowed));
+		TRY(read_requests(o, o->allowed, &o->policy.allowed));
 	for (i = 0; i < ARRAY_N(levels) && strcasecmp(o->level, levels[i].name) != 0;)
 		i++;
 	if (i == ARRAY_N(levels))
-		return refuse("Invalid log level", o->level);
+		return refuse(o, "Invalid log level", o->level);
 	o->log_level = (enum log_level)levels[i].value;
 	for (i = 0; i < ARRAY_N(facilities) && strcasecmp(o->facility, facilities[i].name) != 0;)
 		i++;
 	if (i == ARRAY_N(facilities))
-		return refuse("Invalid log facility", o->facility);
+		return refuse(o, "Invalid log facility", o->facility);
 	o->log_facility = facilities[i].value >> 3;
 	if (o->umask != NULL) {
 		char *end = NULL;
 		unsigned long mask = strtoul(o->umask, &end, 8);
 		if (o->umask[0] < '0' || o->umask[0] > '7' || *end != '\0' || mask > 0777)
-			return refuse("Invalid umask", o->umask);
+			return refuse(o, "Invalid umask", o->umask);
 		o->umask_bits = (int)mask;
 	}
 	return OK;
 }
 
 /* A restriction that is given twice must not lose its first half. */
-static err_t take(const char **field, const char *argument, char letter)
+static err_t take(
+	const struct sftp_options *o, const char **field, const char *argument, char letter)
 {
 	if (*field != NULL && (letter == 'p' || letter == 'P')) {
-		fprintf(stderr, "-%c is given twice\n", letter);
+		if (o->may_say)
+			fprintf(stderr, "-%c is given twice\n", letter);
 		return E_USAGE;
 	}
 	*field = argument;
@@ -105,24 +109,26 @@ static void letters_put(char out[2 * sizeof(letters)])
 }
 
 #define SET_set(c, field)  o->field = true;
-#define SET_text(c, field) e = take(&o->field, optarg, c);
+#define SET_text(c, field) e = take(o, &o->field, optarg, c);
 #define FLAG(c, kind, field, argument, text)                                                       \
 	case c:                                                                                    \
 		SET_##kind(c, field) break;
 
-err_t sftp_options_read(struct sftp_options *o, int argc, char **argv)
+err_t sftp_options_read(struct sftp_options *o, int argc, char **argv, bool may_say)
 {
 	char words[2 * sizeof(letters)];
 	err_t e = OK;
 	int c;
-	*o = (struct sftp_options){.umask_bits = -1};
+	*o = (struct sftp_options){.umask_bits = -1, .may_say = may_say};
+	opterr = may_say;
 	letters_put(words);
 	optind = 0; /* from the start, also where another command line has been read before */
 	while (e == OK && !o->login && !o->help && (c = getopt(argc, argv, words)) != -1) {
 		switch (c) {
 #include "app/sftp-server/flags.def"
 		default:
-			sftp_usage(argv[0]);
+			if (may_say)
+				sftp_usage(argv[0]);
 			e = E_USAGE;
 		}
 	}

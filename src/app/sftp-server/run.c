@@ -55,8 +55,7 @@ static err_t expand_dir(const struct me *me, const char *dir, struct buf *out)
 	return buf_err(out);
 }
 
-/* As OpenSSH: a directory that is not there is said, and the present one stays. */
-static err_t enter_dir(const struct me *me, const char *dir)
+err_t sftp_enter_dir(const struct me *me, const char *dir)
 {
 	struct buf path;
 	buf_init(&path, SF_FRAME_MAX);
@@ -82,7 +81,7 @@ static int serve(const struct sftp_options *o, const struct me *me, const int fd
 	if (o->umask_bits >= 0)
 		(void)umask((mode_t)o->umask_bits);
 	log_put(LOG_L_INFO, "session opened for local user %s from [%s]", me->name, from);
-	if (o->start_dir != NULL && enter_dir(me, o->start_dir) != OK)
+	if (o->start_dir != NULL && sftp_enter_dir(me, o->start_dir) != OK)
 		return EXIT_FATAL;
 	err_t e = sftp_serve(&o->policy, me->home, fds[0], fds[1]);
 	if (e != OK)
@@ -100,7 +99,7 @@ int sftp_server_main(int argc, char **argv, const struct me *me, const int fds[2
 	child_ignore_pipe();
 	/* nobody whose files are served may change this process through /proc */
 	drop_dumpable();
-	if (sftp_options_read(&o, argc, argv) != OK)
+	if (sftp_options_read(&o, argc, argv, true) != OK)
 		return EXIT_FATAL;
 	if (o.help) {
 		sftp_usage(argv[0]);

@@ -25,12 +25,12 @@ static void say(void *arg, enum log_level level, const char *text)
 	log_put(level, "%s", text);
 }
 
-static size_t handles_max(void)
+size_t sftp_handles_max(size_t others)
 {
 	struct rlimit lim;
 	if (getrlimit(RLIMIT_NOFILE, &lim) != 0 || lim.rlim_cur > UINT16_MAX)
 		return UINT16_MAX;
-	return lim.rlim_cur > OWN_FDS + 1 ? (size_t)lim.rlim_cur - OWN_FDS : 1;
+	return lim.rlim_cur > others + 1 ? (size_t)lim.rlim_cur - others : 1;
 }
 
 /* A pipe or a socket that blocks would block the other direction too.  Gives its flags, -1 when
@@ -120,7 +120,7 @@ err_t sftp_serve(const struct sf_policy *policy, const char *home, int in, int o
 	struct sf_server_env env = {.fs = &disk_face,
 		.fs_arg = &disk,
 		.policy = *policy,
-		.handles_max = handles_max(),
+		.handles_max = sftp_handles_max(OWN_FDS),
 		.say = say,
 		.level = log_level()};
 	TRY(sf_server_new(&l.s, &env));

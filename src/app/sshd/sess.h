@@ -3,12 +3,14 @@
 #ifndef APP_SSHD_SESS_H
 #define APP_SSHD_SESS_H
 
+#include "app/sftp-server/hosted.h"
 #include "app/sshd/session.h"
 #include "base/list.h"
 #include "os/ev.h"
 #include "os/pty.h"
 #include "privsep/ask.h"
 #include "run/chanio.h"
+#include "run/spanq.h"
 
 #define SESS_ENV_MAX 128 /* variables that a client may set for a session */
 #define NOLOGIN_FILE "/etc/nologin"
@@ -30,6 +32,15 @@ struct server;
 enum sess_sftp { SFTP_NONE, SFTP_SERVE, SFTP_REFUSE }; /* internal-sftp, and was it asked for? */
 enum sess_kind { SESS_NEW, SESS_SHELL, SESS_COMMAND, SESS_SUBSYSTEM, SESS_FORCED };
 
+struct sess_files {       /* sftp served by this process */
+	struct hosted *h; /* NULL: it is not */
+	struct spanq in;
+	struct cfg_list words;
+	struct me me;
+	bool waits, is_eof; /* for room; nothing more comes */
+	err_t err;
+};
+
 struct sess { /* a channel of type "session" */
 	struct list link;
 	struct server *server;
@@ -49,6 +60,7 @@ struct sess { /* a channel of type "session" */
 	struct ev_timer eof_hold; /* EOF waits a moment for the exit status */
 	int status;
 	struct chanio io;
+	struct sess_files files;
 };
 
 struct server {
@@ -63,6 +75,8 @@ struct server {
 	struct alg_policy policy;
 	struct tp_env tp_env;
 	struct tp_hostkey keys[HOST_KEYS_MAX];
+	struct hosted_place place;
+	enum log_level log_level;
 	struct list sessions;
 	size_t sessions_n;
 	uint32_t next_id;
@@ -100,15 +114,25 @@ MUST err_t sess_prove_hostkeys(struct server *sv, struct cslice question);
 
 /* sess_login.c: in the child, before the shell: nologin, expired password, motd, last login, rc. */
 void sess_login_words(const struct sess *s);
+bool sess_has_rc(const struct sess *s);
 void sess_run_rc(const struct sess *s, const struct env_list *env);
 bool sess_is_closed(const struct sess *s); /* by nologin */
 void sess_refuse_nologin(const struct sess *s);
 void sess_change_password(const struct sess *s);
 
+/* sess_files.c: sftp served by this process.  sess_files_start gives an error where the session
+ * wants one of its own. */
+MUST err_t sess_files_start(struct sess *s);
+MUST err_t sess_files_event(struct sess *s, struct cn_event *e);
+MUST err_t sess_files_turn(struct sess *s); /* does a part of what was asked */
+void sess_files_stop(struct sess *s);
+
 /* sess_sftp.c: is the command internal-sftp, with or without arguments?  In the child: serves. */
 bool sess_is_sftp(const char *command);
 NORETURN void sess_run_sftp(const struct sess *s, const struct env_list *env);
 
+/* The log goes to the monitor. */
+void sess_log(struct server *sv);
 /* The process's title: the user and his terminals. */
 void sess_show(const struct server *sv);
 struct sess *sess_find(struct server *sv, uint32_t chan);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,6 +79,7 @@ static NORETURN void be_child(
 	const char *home = s->server->start->user->home;
 	log_set(NULL, NULL, LOG_L_QUIET); /* the monitor's ear is not the program's */
 	os_signals_reset();
+	(void)umask(s->server->place.mask);
 	if (s->has_pty ? pty_make_controlling(s->slave) != OK : setsid() < 0)
 		_exit(1);
 	if (child_set_stdio(e->child_in, e->child_out, e->child_err) != OK)
@@ -164,6 +166,8 @@ err_t sess_start(struct sess *s)
 	struct ends e;
 	struct env_list env;
 	set_traffic_class(s);
+	if (sess_files_start(s) == OK)
+		return OK;
 	TRY(sess_env(s, &env));
 	if (s->has_pty)
 		e = (struct ends){.child_in = s->slave,

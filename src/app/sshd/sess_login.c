@@ -84,13 +84,25 @@ void sess_login_words(const struct sess *s)
 		(void)show("/etc/motd", STDOUT_FILENO);
 }
 
+static bool has_own_rc(const struct sess *s)
+{
+	const struct session_start *st = s->server->start;
+	char path[4096];
+	(void)snprintf(path, sizeof(path), "%s/.ssh/rc", st->user->home);
+	return s->kind != SESS_SUBSYSTEM && s->kind != SESS_FORCED && st->conf->permit_user_rc &&
+	       st->permit.user_rc && access(path, R_OK) == 0;
+}
+
+bool sess_has_rc(const struct sess *s)
+{
+	return has_own_rc(s) || access(SYSTEM_RC, R_OK) == 0;
+}
+
 void sess_run_rc(const struct sess *s, const struct env_list *env)
 {
 	const struct session_start *st = s->server->start;
-	char path[4096], line[4200];
-	(void)snprintf(path, sizeof(path), "%s/.ssh/rc", st->user->home);
-	bool is_own = s->kind != SESS_SUBSYSTEM && s->kind != SESS_FORCED &&
-		      st->conf->permit_user_rc && st->permit.user_rc && access(path, R_OK) == 0;
+	char line[4200];
+	bool is_own = has_own_rc(s);
 	if (!is_own && access(SYSTEM_RC, R_OK) != 0)
 		return;
 	(void)snprintf(line, sizeof(line), "/bin/sh %s", is_own ? ".ssh/rc" : SYSTEM_RC);

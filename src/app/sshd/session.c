@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +32,11 @@ static void log_sink(void *arg, enum log_level level, const char *text)
 		&(struct ps_req_log){.level = (uint32_t)level, .line = cslice_str(text)}, &rep);
 }
 
+void sess_log(struct server *sv)
+{
+	log_set(log_sink, sv, sv->log_level);
+}
+
 static NORETURN void leave(struct server *sv, int code)
 {
 	struct tp_counts c = {0};
@@ -45,6 +51,7 @@ static NORETURN void leave(struct server *sv, int code)
 		struct sess *s = LIST_ENTRY(at, struct sess, link);
 		if (s->has_pty && s->pid > 0)
 			(void)kill(-s->pid, SIGHUP);
+		sess_files_stop(s);
 	}
 	tp_free(sv->tp);
 	_exit(code);
@@ -54,15 +61,19 @@ static NORETURN void leave(struct server *sv, int code)
 void sess_show(const struct server *sv)
 {
 	struct buf ttys;
+	const char *none = "notty";
 	buf_init(&ttys, TITLE_MAX);
 	list_each (at, tmp, &sv->sessions) {
 		const struct sess *s = LIST_ENTRY(at, struct sess, link);
 		if (s->has_pty)
 			buf_printf(&ttys, "%s%s", ttys.n > 0 ? "," : "",
 				strncmp(s->tty, "/dev/", 5) == 0 ? s->tty + 5 : s->tty);
+		if (s->files.h != NULL)
+			none = "internal-sftp";
 	}
 	title_set(sv->start->title, "sshd: %s@%.*s", sv->start->user->name,
-		ttys.n > 0 ? (int)ttys.n : 5, ttys.n > 0 ? (const char *)ttys.p : "notty");
+		(int)(ttys.n > 0 ? ttys.n : strlen(none)),
+		ttys.n > 0 ? (const char *)ttys.p : none);
 	buf_done(&ttys);
 }
 
@@ -96,6 +107,7 @@ static void end_pty(struct sess *s)
 static void let_go(struct sess *s)
 {
 	ev_timer_stop(s->server->ev, &s->eof_hold);
+	sess_files_stop(s);
 	if (s->has_io) {
 		chanio_stop(&s->io);
 		int fds[] = {s->io.in, s->io.in2, s->io.out.fd};
@@ -113,8 +125,8 @@ static void let_go(struct sess *s)
  * at the end of the output, and take the status that still comes. */
 static void peer_closed(struct sess *s)
 {
-	bool is_running = s->pid > 0 || s->is_exited;
 	let_go(s);
+	bool is_running = s->pid > 0 || s->is_exited;
 	s->is_out_done = true;
 	if (is_running)
 		sess_check_end(s);
@@ -205,6 +217,8 @@ static err_t on_channel(struct server *sv, struct cn_event *e)
 	}
 	if (s->has_io)
 		return chanio_event(&s->io, e);
+	if (s->files.h != NULL)
+		return sess_files_event(s, e);
 	if (e->type == CN_EV_DATA)
 		cn_consumed(
 			sv->cn, e->chan, e->span.n); /* data before a program: nobody takes it */
@@ -308,6 +322,8 @@ static err_t before_send(void *arg)
 		struct sess *s = LIST_ENTRY(at, struct sess, link);
 		if (s->has_io)
 			TRY(chanio_flush(&s->io));
+		if (s->files.h != NULL)
+			TRY(sess_files_turn(s));
 	}
 	TRY(poll_channels(sv)); /* ROOM after what was sent */
 	return cn_flush(sv->cn);
@@ -442,6 +458,7 @@ static err_t start(struct server *sv)
 	static const int signals[] = {SIGCHLD, SIGTERM, SIGHUP, SIGINT};
 	const struct session_start *st = sv->start;
 	child_ignore_pipe();
+	child_ignore_file_size();
 	TRY(ev_new(&sv->ev));
 	TRY(ev_signals(sv->ev, signals, ARRAY_N(signals), on_signal, sv));
 	TRY(make_env(sv));
@@ -479,7 +496,10 @@ void session_main(const struct session_start *st)
 	list_init(&sv->sessions);
 	sess_show(sv);
 	ps_client_init(&sv->ps, st->chan);
-	log_set(log_sink, sv, log_level());
+	sv->log_level = log_level();
+	sess_log(sv);
+	sv->place.mask = umask(0);
+	(void)umask(sv->place.mask);
 	err_t e = sess_chroot(sv);
 	if (e == OK)
 		e = user_become(st->user);

@@ -253,14 +253,14 @@ static void more_packets_than_the_ring_holds_are_kept(void **state)
 {
 	struct rig *r = *state;
 	size_t at = 0;
-	for (size_t i = 0; i < CHANIO_SPANS + 100; i++)
+	for (size_t i = 0; i < SPANQ_SPANS + 100; i++)
 		give(r, i * 10, 10);
-	assert_true(r->chunk->refs <= CHANIO_SPANS + 1);
+	assert_true(r->chunk->refs <= SPANQ_SPANS + 1);
 	for (int i = 0; i < 20; i++) {
 		assert_int_equal(chanio_flush(&r->io), OK);
 		take(r, &at);
 	}
-	assert_int_equal(at, (CHANIO_SPANS + 100) * 10);
+	assert_int_equal(at, (SPANQ_SPANS + 100) * 10);
 }
 
 static void a_broken_sink_drops_and_acknowledges(void **state)
