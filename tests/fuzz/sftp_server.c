@@ -4,8 +4,10 @@
  *
  * Each request has one reply with its id, in their order, and a read-only server alters nothing.
  *
- * head: policy, the call of the file system that fails, handles, what is denied
+ * head: policy (and whether the bytes come in packets, and how long ones), the call of the file
+ * system that fails, handles (and the room for replies), what is denied
  */
+#include "base/buf.h"
 #include "memfs.h"
 #include "script.h"
 #include "sftp/server.h"
@@ -22,7 +24,12 @@ struct model {
 	uint8_t reply[4 + SF_FRAME_MAX]; /* the one that is under way */
 	size_t reply_n;
 	size_t handles;
+	/* between packets: */
+	size_t piece, room; /* bytes a packet, room for replies; piece 0: by the buffers */
+	struct buf in;      /* has come and is not used yet */
 };
+
+#define PIECES 1024
 
 static void say(void *arg, enum log_level level, const char *text)
 {
@@ -60,28 +67,74 @@ static void check_reply(struct model *m, struct cslice frame)
 	PROMISE(be32_get(body.p) == m->asked[m->answered++]);
 }
 
-static void take_replies(struct model *m, size_t most)
+static void take_bytes(struct model *m, const uint8_t *p, size_t n)
 {
-	struct cslice ready = sf_server_ready(m->s);
-	PROMISE(ready.n <= OUT_MAX);
-	most = num_min(most, ready.n);
-	for (size_t i = 0; i < most;) {
+	for (size_t i = 0; i < n;) {
 		size_t want = m->reply_n < 4 ? 4 : 4 + be32_get(m->reply);
 		PROMISE(want <= sizeof(m->reply) && (m->reply_n < 4 || want > 4));
-		size_t n = num_min(want - m->reply_n, most - i);
-		memcpy(m->reply + m->reply_n, ready.p + i, n);
-		m->reply_n += n;
-		i += n;
+		size_t part = num_min(want - m->reply_n, n - i);
+		memcpy(m->reply + m->reply_n, p + i, part);
+		m->reply_n += part;
+		i += part;
 		if (m->reply_n > 4 && m->reply_n == 4 + be32_get(m->reply)) {
 			check_reply(m, cslice_of(m->reply + 4, m->reply_n - 4));
 			m->reply_n = 0;
 		}
 	}
+}
+
+static void take_replies(struct model *m, size_t most)
+{
+	struct cslice ready = sf_server_ready(m->s);
+	PROMISE(ready.n <= OUT_MAX);
+	if (m->piece != 0)
+		return; /* they go out by themselves */
+	most = num_min(most, ready.n);
+	take_bytes(m, ready.p, most);
 	sf_server_sent(m->s, most);
+}
+
+static size_t cut(uint8_t *p, size_t n, size_t size, struct iovec *out)
+{
+	size_t made = 0;
+	size = num_max(size, n / (PIECES - 1) + 1);
+	for (; n > 0; made++) {
+		size_t part = num_min(n, size);
+		out[made] = (struct iovec){p, part};
+		p += part;
+		n -= part;
+	}
+	return made;
+}
+
+/* False when nothing moved. */
+static bool serve(struct model *m)
+{
+	static struct iovec in[PIECES], out[PIECES];
+	static uint8_t room[1 << 16];
+	struct sf_work w = {.in = in, .out = out};
+	w.in_n = cut(m->in.p, m->in.n, m->piece, in);
+	w.out_n = cut(room, m->room, m->room / 3 + 1, out);
+	err_t e = sf_server_serve(m->s, &w);
+	PROMISE(w.used <= m->in.n && w.made <= m->room);
+	PROMISE(!m->is_over || e != OK);
+	PROMISE(e == OK || e == E_LENGTH || e == E_FORMAT || e == E_UNEXPECTED);
+	m->is_over = e != OK;
+	PROMISE(!m->is_read_only || m->fs.changes == 0);
+	PROMISE(m->fs.opens_n <= m->handles && m->fs.largest <= SF_FRAME_MAX + 4);
+	take_bytes(m, room, w.made);
+	if (w.used > 0)
+		memmove(m->in.p, m->in.p + w.used, m->in.n - w.used);
+	m->in.n -= w.used;
+	return w.used + w.made > 0 || sf_server_is_busy(m->s);
 }
 
 static void run(struct model *m)
 {
+	if (m->piece != 0) {
+		(void)serve(m);
+		return;
+	}
 	err_t e = sf_server_run(m->s);
 	PROMISE(!m->is_over || e != OK);
 	PROMISE(e == OK || e == E_LENGTH || e == E_FORMAT || e == E_UNEXPECTED);
@@ -94,6 +147,10 @@ static void run(struct model *m)
 static void run_all(struct model *m)
 {
 	size_t n;
+	while (m->piece != 0 && !m->is_over && serve(m))
+		;
+	if (m->piece != 0)
+		return;
 	do {
 		run(m);
 		n = sf_server_ready(m->s).n;
@@ -103,6 +160,13 @@ static void run_all(struct model *m)
 
 static void feed(struct model *m, struct cslice bytes)
 {
+	if (m->piece != 0) {
+		buf_put(&m->in, bytes.p, bytes.n);
+		PROMISE(buf_err(&m->in) == OK);
+		while (!m->is_over && serve(m) && m->in.n > 0)
+			;
+		return;
+	}
 	while (bytes.n > 0 && !m->is_over) {
 		struct slice room = sf_server_space(m->s);
 		size_t n = num_min(room.n, bytes.n);
@@ -139,6 +203,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct script_step step;
 	uint8_t policy = fuzz_u8(&in), fail_at = fuzz_u8(&in), handles = fuzz_u8(&in);
 	m = (struct model){.is_read_only = (policy & 1) != 0, .handles = 1 + handles % 8};
+	buf_init(&m.in, 4 << 20);
+	m.piece = (policy & 8) != 0 ? 1 + (size_t)(policy >> 4) * (policy >> 4) * 97 : 0;
+	m.room = 1 + (size_t)(handles >> 3) * (handles >> 3) * 61;
 	memfs_init(&m.fs);
 	m.fs.fail_at = fail_at;
 	struct sf_server_env env = {.fs = &memfs_face,
@@ -165,6 +232,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	PROMISE(m.is_over || m.is_raw || m.answered == m.asked_n);
 	sf_server_free(m.s);
 	PROMISE(m.fs.opens_n == 0);
+	buf_done(&m.in);
 	memfs_done(&m.fs);
 	return 0;
 }
