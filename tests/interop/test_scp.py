@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from harness import world as worlds
-from harness.client import feed, feed_tty
+from harness.client import Ssh, feed, feed_tty
 from harness.copier import Copy, make_tree, there
 from harness.server import Sshd
 from harness.world import sha256_file
+
+import peers
 
 ODD = ("plain", "with blank", "back\\slash", 'quo"te', "it's", "ünïcode", "n" * 255, "#hash", "-dash", "semi;colon",
        "`touch mark`", "$HOME", "a[1]b", "col:on", "~tilde")
@@ -28,8 +30,11 @@ def programs(request, ours, theirs):
 
 
 @pytest.fixture(scope="module")
-def server(world, programs):
-    with Sshd(world, programs, [f"Subsystem sftp {programs.sftp_server}"]).start() as running:
+def server(world, programs, ours):
+    """With ours, the scp that -O starts there is ours too."""
+    path = Path(ours.scp if programs.is_bowline else programs.ssh).parent
+    options = [f"Subsystem sftp {programs.sftp_server}", f"SetEnv PATH={path}:/usr/bin:/bin"]
+    with Sshd(world, programs, options).start() as running:
         yield running
 
 
@@ -200,6 +205,12 @@ def test_between_hosts(ends, way):
     (ends.far / "b").chmod(0o666)
     assert ends.scp(*way, "-3", ends.at("data"), ends.at("file"), ends.at("b"))[0] != 0
     assert (ends.far / "b").read_text() == "b"
+
+
+def test_the_scp_at_the_other_end(world, server, programs, ours):
+    """-O means nothing where another one answers than the fixture says."""
+    found = Ssh(world, ours).run(server, "command -v scp").out.decode().strip()
+    assert found == (ours.scp if programs.is_bowline else str(Path(programs.ssh).with_name("scp")))
 
 
 # -- names, times, modes ------------------------------------------------------------------------------
@@ -387,6 +398,19 @@ def test_other_ssh_program(ends, theirs, way):
     same(ends.here / "data", ends.here / "back")
 
 
+def test_resume(ends):
+    worlds.fill(ends.here / "data", 4)
+    whole = (ends.here / "data").read_bytes()
+    for part in (whole[:1 << 20], b"", whole[:-1], whole, b"x" + whole[1:1 << 20], whole + b"more"):
+        (ends.far / "copy").write_bytes(part)
+        (ends.far / "copy").chmod(0o666)
+        (ends.here / "back").write_bytes(part)
+        ends.good("--resume", ends.here / "data", ends.at("copy"))
+        assert (ends.far / "copy").read_bytes() == whole
+        ends.good("--resume", ends.at("copy"), ends.here / "back")
+        assert (ends.here / "back").read_bytes() == whole
+
+
 def test_atomic_keeps_the_old_file(ends):
     (ends.here / "new").write_text("new")
     (ends.far / "dir").mkdir()
@@ -426,7 +450,8 @@ def test_local_copies(ends):
     """As cp does them; with an option that cp lacks, by ourselves."""
     make_tree(ends.here / "tree", 2, 10, 100)
     ends.good("-r", ends.here / "tree", ends.here / "copy")
-    assert hashes(ends.here / "copy") == hashes(ends.here / "tree")
+    ends.good("-r", "--checksum", ends.here / "tree", ends.here / "copy2")
+    assert hashes(ends.here / "copy") == hashes(ends.here / "copy2") == hashes(ends.here / "tree")
     assert "cannot stat" in ends.bad(ends.here / "none", ends.here / "x")
 
 
@@ -475,6 +500,32 @@ def test_interrupted(ends):
     assert child.returncode == -2, err
     n = (ends.far / "copy").stat().st_size
     assert n < 4 << 20 and (ends.far / "copy").read_bytes() == (ends.here / "data").read_bytes()[:n]
+
+
+# -- other people's servers ---------------------------------------------------------------------------
+
+@pytest.fixture(scope="module", params=["dropbear"])
+def stranger(request, world):
+    if request.param == "dropbear" and not world.account.private:
+        pytest.skip(world.account.why_no_password)
+    with peers.make("server", request.param, world).start() as running:
+        yield running
+
+
+def test_peers(world, ours, stranger, way):
+    """Each by SFTP, and by the scp of OpenSSH that its shell finds."""
+    ends = Ends(world, stranger, ours)
+    make_tree(ends.here / "tree", 4, 40, 5000)
+    worlds.fill(ends.here / "tree" / "large", 8)
+    (ends.here / "tree" / "with blank").write_text("blank")
+    ends.good(*way, "-rp", ends.here / "tree", ends.at("copy"))
+    assert hashes(ends.far / "copy") == hashes(ends.here / "tree")
+    ends.good(*way, "-rp", ends.at("copy"), ends.here / "back")
+    assert hashes(ends.here / "back") == hashes(ends.here / "tree")
+    (ends.here / "got").mkdir()
+    ends.good(*way, ends.at("copy/[lw]*"), ends.here / "got")
+    assert sorted(os.listdir(ends.here / "got")) == ["large", "with blank"]
+    assert "No such file" in ends.bad(*way, ends.at("none"), ends.here / "none")
 
 
 # -- the command line ---------------------------------------------------------------------------------

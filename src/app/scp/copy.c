@@ -125,6 +125,21 @@ static void say_remote(struct scp *s, const char *path, struct remote *r, err_t 
 	free(safe);
 }
 
+/* ~ and ~user.  Gives a copy. */
+static err_t expand(struct scp *s, const char *path, struct remote *r, char **out)
+{
+	err_t e = remote_expand(r, path, out);
+	if (e != E_STATUS) {
+		if (e != OK)
+			say_remote(s, path, r, e);
+		return e;
+	}
+	char *safe = scp_safe(path);
+	scp_fail(s, "expand %s: %s", safe, remote_words(r, e));
+	free(safe);
+	return e;
+}
+
 static err_t is_remote_dir(struct remote *r, const char *path, bool *is_dir, bool *is_there)
 {
 	struct sf_attr a;
@@ -167,9 +182,8 @@ static err_t find_dest(struct scp *s, bool may_make)
 		return s->sources_n > 1 && !d->is_dir ? E_STATUS : OK;
 	TRY(hosts_sftp(s, &s->to, false, &h));
 	bool is_there = false;
-	err_t e = remote_expand(&h->remote, s->to.path, &d->path);
-	if (e == OK)
-		e = is_remote_dir(&h->remote, d->path, &d->is_dir, &is_there);
+	TRY(expand(s, s->to.path, &h->remote, &d->path));
+	err_t e = is_remote_dir(&h->remote, d->path, &d->is_dir, &is_there);
 	if (e != OK) {
 		say_remote(s, s->to.path, &h->remote, e);
 		free(d->path);
@@ -188,9 +202,8 @@ static err_t find_sources(struct scp *s, size_t source, struct host *h, struct r
 	struct remote *r = &h->remote;
 	const char *path = s->sources[source].path;
 	char *whole = NULL;
-	err_t e = remote_expand(r, path, &whole);
-	if (e == OK)
-		e = remote_glob(r, whole, false, out);
+	TRY(expand(s, path, r, &whole));
+	err_t e = remote_glob(r, whole, false, out);
 	free(whole);
 	if (e != OK) {
 		say_remote(s, path, r, e);
