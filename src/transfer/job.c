@@ -20,7 +20,8 @@ struct job *job_new(struct xfer *x, char *from, char *to)
 		free(to);
 		return NULL;
 	}
-	*j = (struct job){.x = x, .from = from, .to = to, .in = -1, .out = -1};
+	*j = (struct job){
+		.x = x, .from = from, .to = to, .in = -1, .out = -1, .broken_at = UINT64_MAX};
 	list_init(&j->ready);
 	list_init(&j->mover);
 	list_init(&j->blocks);
@@ -79,7 +80,7 @@ static void tell_left(struct job *j)
 
 static void give_up(struct job *j)
 {
-	if (j->phase == JOB_DRAIN || j->phase == JOB_REMOVE)
+	if (j->phase == JOB_DRAIN || j->phase == JOB_REMOVE || j->phase == JOB_CUT)
 		return;
 	j->has_failed = true;
 	if (j->x->gather.job == j)
@@ -88,7 +89,7 @@ static void give_up(struct job *j)
 	list_each (at, tmp, &j->blocks)
 		slot_put(j->x, LIST_ENTRY(at, struct slot, link));
 	j->blocks_bytes = 0;
-	job_go(j, j->target != NULL && j->is_created ? JOB_REMOVE : JOB_DRAIN);
+	job_go(j, j->target != NULL && j->is_created ? JOB_REMOVE : JOB_CUT);
 }
 
 void job_fail(struct job *j)
@@ -250,6 +251,7 @@ void job_step(struct job *j)
 		[JOB_RENAME] = job_rename,
 		[JOB_CHECK_OPEN] = job_check_open,
 		[JOB_CHECK] = compare_step,
+		[JOB_CUT] = job_cut,
 		[JOB_REMOVE] = job_remove,
 		[JOB_DRAIN] = step_drain,
 	};

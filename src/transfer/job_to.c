@@ -167,6 +167,7 @@ static void on_open(struct sf_ask *a, const struct sf_reply *r)
 		j->is_created = true;
 	}
 	if (is_live && r->type == SF_MSG_handle) {
+		j->is_regular = j->is_regular || j->is_excl;
 		j->needs_stat = !j->is_excl && !wants_resume(j);
 		if (j->needs_stat)
 			ask_old(j);
@@ -402,6 +403,36 @@ void job_rename(struct job *j)
 			  : sf_ask_rename(sf, &j->ask, &(struct sf_rename){.from = from, .to = to});
 	if (job_ask(j, e) != OK)
 		return;
+}
+
+/* ---- what failed ------------------------------------------------------------------------------
+ */
+static void on_cut(struct sf_ask *a, const struct sf_reply *r)
+{
+	struct job *j = a->arg;
+	struct xfer *x = j->x;
+	if (heard(j, r, JOB_CUT) && !is_ok(r))
+		xfer_say(x, LOG_L_ERROR, "remote setstat \"%s\": %s", j->to,
+			xfer_status_words(r).text);
+	if (j->phase == JOB_CUT)
+		job_go(j, JOB_DRAIN);
+	xfer_answered(x);
+}
+
+/* What was there before is never cut: it may be the source itself. */
+void job_cut(struct job *j)
+{
+	struct xfer *x = j->x;
+	struct sf_setstat m = {
+		.path = cslice_str(j->to), .a = {.flags = SF_A_SIZE, .size = j->broken_at}};
+	if (j->writes > 0 && x->to.r->end == OK)
+		return;
+	bool needs_it = x->to.r != NULL && x->to.r->end == OK && j->is_regular &&
+			j->broken_at < j->at && j->old_size <= j->broken_at;
+	j->ask = (struct sf_ask){.on = on_cut, .arg = j};
+	err_t e = needs_it ? job_ask(j, sf_ask_setstat(x->to.r->sf, &j->ask, &m)) : E_CLOSED;
+	if (e != OK && e != E_AGAIN)
+		job_go(j, JOB_DRAIN);
 }
 
 /* ---- what failed beside its destination -------------------------------------------------------

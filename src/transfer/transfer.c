@@ -201,8 +201,16 @@ static void stop_all(struct xfer *x)
 		job_stop(LIST_ENTRY(at, struct job, link));
 }
 
+/* Also what nobody waits for is through: the next one to use the server finds it at rest. */
+static bool is_quiet(const struct remote *r)
+{
+	return r == NULL || r->end != OK || sf_client_pending(r->sf) == 0;
+}
+
 static bool is_idle(const struct xfer *x)
 {
+	if (!is_quiet(x->from.r) || !is_quiet(x->to.r))
+		return false;
 	return list_is_empty(&x->jobs) && list_is_empty(&x->walkers) && x->places == 0 &&
 	       x->asks == 0 && (x->items_at == x->items_n || x->end != OK);
 }

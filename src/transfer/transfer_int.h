@@ -118,6 +118,7 @@ enum job_phase {
 	JOB_RENAME,
 	JOB_CHECK_OPEN, /* the destination again, to read it back */
 	JOB_CHECK,
+	JOB_CUT,    /* a WRITE failed though later ones did not: back to a prefix */
 	JOB_REMOVE, /* what failed beside its destination */
 	JOB_DRAIN,  /* it is over; answers still have to come */
 	JOB_PHASES
@@ -146,6 +147,7 @@ struct job {
 	uint64_t old_size;            /* of the destination */
 	uint64_t start;               /* bytes that were there and are kept */
 	uint64_t at;                  /* next byte to be sent */
+	uint64_t broken_at;           /* where a WRITE failed */
 	uint64_t done;                /* bytes that the destination has taken, in order */
 	uint64_t reached;             /* counted as progress */
 	uint64_t hole_at, data_until; /* sparse: next hole of the source */
@@ -293,6 +295,7 @@ void job_to_attr(struct job *j);
 void job_to_sync(struct job *j);
 void job_to_close(struct job *j);
 void job_rename(struct job *j);
+void job_cut(struct job *j);
 void job_remove(struct job *j);
 void job_check_open(struct job *j);
 void job_data_begin(struct job *j);

@@ -65,7 +65,10 @@ static void on_write(struct sf_ask *a, const struct sf_reply *r)
 	x->to.requests--;
 	if (j->writes == 0)
 		job_wake(j);
-	if (!xfer_is_lost(x, r) && !j->has_failed) {
+	bool is_live = !xfer_is_lost(x, r);
+	if (is_live && r->code != SF_ok && w->until - w->n < j->broken_at)
+		j->broken_at = w->until - w->n;
+	if (is_live && !j->has_failed) {
 		if (r->code != SF_ok) {
 			xfer_say(x, LOG_L_ERROR, "write remote \"%s\": %s",
 				j->target != NULL ? j->target : j->to, xfer_status_words(r).text);

@@ -3,13 +3,18 @@
 import os
 import random
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
+from harness import link
+from harness import server as servers
 from harness import world as ground
+from harness.client import feed
 from harness.programs import TOP
+from harness.server import Sshd
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +34,11 @@ def server(request, ours, theirs):
 
 @pytest.fixture
 def top():
-    return ground.scratch("transfer")
+    """A directory in memory where there is one: a disk would be what is measured."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as name:
+        path = Path(name)
+        path.chmod(0o777)
+        yield path
 
 
 def run(probe, server, verb, *paths, options=(), status=0):
@@ -197,6 +206,101 @@ def test_the_end_result_is_read_back(probe, server, top, verb):
         assert (top / "t").read_bytes() == noise(n, n)
 
 
+# ---- servers that are odd or lie ---------------------------------------------------------------------------------
+
+STRANGE = TOP / "tests/interop/strange_server.py"
+
+
+def strange(probe, top, verb, source, to, *habits, options=(), status=0):
+    server = top / "server"
+    server.write_text("#!/bin/sh\nexec /usr/bin/python3 " + " ".join([str(STRANGE), *habits]) + "\n")
+    server.chmod(0o755)
+    return run(probe, server, verb, source, to, options=options, status=status)
+
+
+@pytest.mark.parametrize("most", [1, 1000, 32768, 102400])
+def test_a_server_that_gives_less_than_was_asked_for(probe, top, most):
+    size = 5000 if most == 1 else 3000017
+    (top / "f").write_bytes(noise(size))
+    strange(probe, top, "down", top / "f", top / "t", f"short={most}")
+    assert (top / "t").read_bytes() == noise(size)
+
+
+@pytest.mark.parametrize("order", ["reverse", "shuffle"])
+def test_a_server_that_answers_in_another_order(probe, top, order):
+    (top / "f").write_bytes(noise(9000017))
+    strange(probe, top, "down", top / "f", top / "t", order, "short=20000")
+    assert (top / "t").read_bytes() == noise(9000017)
+    strange(probe, top, "across", top / "f", top / "u", order)
+    assert (top / "u").read_bytes() == noise(9000017)
+
+
+def test_a_server_that_lies_about_a_size(probe, top):
+    (top / "f").write_bytes(noise(64894))
+    out = strange(probe, top, "down", top / "f", top / "t", "size=68099")
+    assert "f\" ended after 64894 of 68099 bytes" in out
+    assert (top / "t").read_bytes() == noise(64894)
+    for lie in (0, 1, 50000, 64893):
+        strange(probe, top, "down", top / "f", top / f"t{lie}", f"size={lie}")
+        assert (top / f"t{lie}").read_bytes() == noise(64894), lie
+    strange(probe, top, "down", top / "f", top / "v", "size=-")
+    assert (top / "v").read_bytes() == noise(64894)
+
+
+def test_names_that_lead_elsewhere_are_refused_and_told(probe, top):
+    (top / "tree").mkdir()
+    (top / "tree" / "good").write_bytes(b"good")
+    (top / "f").write_bytes(b"bad")
+    names = [f"name={name.encode().hex()}" for name in ("../escaped", "/tmp/escaped", "a/b", "", "nul\0x", "\x1b[2Jx/")]
+    out = strange(probe, top, "down", top / "tree", top / "copy", *names, options=["recursive"], status=1)
+    assert out.count("Server sent suspect path") == len(names)
+    assert "\x1b" not in out
+    assert contents(top / "copy") == {b"./good": b"good"}
+    assert not (top / "escaped").exists()
+
+
+def test_dots_among_the_names_do_not_lead_back(probe, top):
+    (top / "tree").mkdir()
+    (top / "tree" / "good").write_bytes(b"good")
+    strange(probe, top, "down", top / "tree", top / "copy", f"name={b'.'.hex()}", f"name={b'..'.hex()}",
+            options=["recursive"])
+    assert contents(top / "copy") == {b"./good": b"good"}
+
+
+def test_setuid_bits_are_not_taken(probe, top):
+    (top / "f").write_bytes(b"x")
+    (top / "f").chmod(0o6777)
+    for options in ([], ["keep"]):
+        strange(probe, top, "down", top / "f", top / "t", options=options)
+        assert (top / "t").stat().st_mode & 0o7000 == 0
+
+
+def test_a_tree_without_end_ends(probe, top):
+    (top / "tree").mkdir()
+    out = strange(probe, top, "down", top / "tree", top / "copy", "endless", options=["recursive"], status=1)
+    assert "Maximum directory depth exceeded: 64 levels" in out
+    assert out.count("exceeded") == 1
+
+
+def test_a_failed_write_leaves_a_prefix(probe, top):
+    (top / "f").write_bytes(noise(3000017))
+    out = strange(probe, top, "up", top / "f", top / "t", "failwrite=5", status=1)
+    got = (top / "t").read_bytes()
+    assert got == noise(3000017)[:len(got)] and len(got) < 3000017
+    assert "write remote" in out
+
+
+@pytest.mark.parametrize("after", [1, 30, 200])
+def test_a_server_that_dies_leaves_prefixes(probe, top, after):
+    tree = plant(top)
+    for verb in ("up", "down"):
+        out = strange(probe, top, verb, tree, top / verb, f"die={after}", options=["recursive"], status=1)
+        assert "closed" in out
+        whole = contents(tree)
+        for name, got in contents(top / verb).items() if (top / verb).exists() else ():
+            assert name in whole and (got is None or got == whole[name][:len(got)]), name
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_holes_stay_holes_and_old_bytes_do_not_show_in_them(probe, server, top, verb):
     with open(top / "f", "wb") as f:
@@ -297,3 +401,39 @@ def test_memory_does_not_grow_with_the_tree(probe, server, top):
     assert b"files 10001 of 10001" in out
     assert len(os.listdir(top / "copy")) == 10001
     assert peak - idle < 16 << 10
+
+
+def login(server):
+    known = servers.known_hosts(server, ground.scratch("transfer") / "known_hosts")
+    words = ["-F", "none", "-P", str(server.port), "-i", str(server.world.keys.path("ed25519"))]
+    for option in ("GlobalKnownHostsFile=none", "IdentitiesOnly=yes", "BatchMode=yes", f"UserKnownHostsFile={known}",
+                   "StrictHostKeyChecking=yes"):
+        words += ["-o", option]
+    return words
+
+
+def test_many_small_files_over_a_long_path(probe, world, ours, top):
+    """1,000 files at 50 ms: many at once, not some round trips each."""
+    why = link.why_not()
+    if why:
+        pytest.skip(why)
+    (top / "one").mkdir()
+    for d in range(10):
+        (top / "tree" / str(d)).mkdir(parents=True)
+        for i in range(100):
+            (top / "tree" / str(d) / str(i)).write_bytes(noise(4096, i))
+
+    def seconds(s, verb, source, to):
+        begin = time.monotonic()
+        command = [*s.link.prefix("client"), probe, *login(s), "-x", "recursive", f"{s.user}@{s.host}", verb,
+                   str(source), str(to)]
+        status, _, err = feed(command, None, 60)
+        assert status == 0, err
+        return time.monotonic() - begin
+
+    with link.Link(50) as path, Sshd(world, ours, [f"Subsystem sftp {ours.sftp_server}"], link=path).start() as s:
+        for verb in ("up", "down"):
+            idle = seconds(s, verb, top / "one", top / f"{verb}0")
+            took = min(seconds(s, verb, top / "tree", top / f"{verb}{i}") for i in (1, 2))
+            assert contents(top / f"{verb}1") == contents(top / "tree")
+            assert took - idle < 10.0, f"{verb}: {took:.2f} s, {idle:.2f} of it for an empty directory"
