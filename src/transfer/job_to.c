@@ -127,10 +127,24 @@ static void opened(struct job *j)
 		job_data_begin(j);
 }
 
+/* Servers may refuse questions one by one: then the path is asked about, not the handle. */
+static bool ask_by_path(struct job *j)
+{
+	struct sf_stat m = {.path = cslice_str(j->to)};
+	if (j->is_path_asked)
+		return false;
+	j->is_path_asked = true;
+	return xfer_asked(j->x, sf_ask_stat(j->x->to.r->sf, &j->stat_ask, &m)) == OK;
+}
+
 static void on_old(struct sf_ask *a, const struct sf_reply *r)
 {
 	struct job *j = a->arg;
 	struct xfer *x = j->x;
+	if (r->err == OK && r->type == SF_MSG_status && ask_by_path(j)) {
+		xfer_answered(x);
+		return;
+	}
 	j->is_stat_asked = false;
 	job_wake(j);
 	if (!xfer_is_lost(x, r) && r->type == SF_MSG_attrs) {

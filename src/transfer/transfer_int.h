@@ -136,7 +136,8 @@ struct job {
 	bool is_item, is_peer_name, is_link, is_unknown;
 	bool is_asked; /* `ask` is under way */
 	bool has_failed, is_told, is_opened, is_created, is_excl, is_done, is_ended;
-	bool needs_stat, is_stat_asked, is_regular, is_small_end, is_same_told, has_hole_end;
+	bool needs_stat, is_stat_asked, is_path_asked, is_regular, is_small_end, is_same_told,
+		has_hole_end;
 	bool is_closed;
 	struct xfer_meta m;
 	struct sf_ask ask, stat_ask;
