@@ -2,10 +2,10 @@
 # What ./try, ./check and ./bench share: which packages they need and how a build is made.  Sourced by
 # bash with `top` set to the root of the tree.
 
-packages_build="gcc libc6-dev libcrypt-dev libssl-dev libseccomp-dev meson ninja-build pkg-config python3 zlib1g-dev"
+packages_build="gcc libc6-dev libcrypt-dev libedit-dev libssl-dev libseccomp-dev meson ninja-build pkg-config python3 zlib1g-dev"
 [ "$(uname -m)" = x86_64 ] && packages_build="$packages_build libipsec-mb-dev"
 packages_check="chromium clang-14 clang-format-14 clang-tidy-14 cppcheck curl dropbear-bin fuse3 gdb golang-go
-	golang-golang-x-crypto-dev gcc-12 iproute2 lftp libcmocka-dev libclang-rt-14-dev libssh-dev mandoc
+	golang-github-pkg-sftp-dev golang-golang-x-crypto-dev gcc-12 iproute2 lftp libcmocka-dev libclang-rt-14-dev libssh-dev mandoc
 	openssh-client openssh-client-ssh1 openssh-server openssh-sftp-server openssh-tests procps putty-tools
 	rsync python3-asyncssh python3-cryptography python3-paramiko python3-pytest ssh-audit sshfs telnet
 	tinysshd valgrind"

@@ -5,7 +5,8 @@
     man_check.py [--write]
 
 Options (src/app/*/flags.def, or the getopt string), keywords and defaults (src/config/*.def), algorithms
-(src/algorithm/*.def) and the options of authorized_keys stand in the pages, and the pages name no others.
+(src/algorithm/*.def), the options of authorized_keys and the commands of sftp stand in the pages, and the pages
+name no others.
 --write brings the lists of algorithms and the section OTHER KEYWORDS up to date; the rest wants words.
 """
 import re
@@ -283,6 +284,26 @@ def check_authorized_keys(check, page):
     check.same(page.name, "authorized_keys option", names, {w for w in told if re.fullmatch(r"[a-z0-9-]+", w)})
 
 
+def check_commands(check, page, table):
+    """The commands of sftp: names and flags."""
+    told = {}
+    for words, _ in page.items(page.section("COMMANDS"), "Ic"):
+        end = next((i for i, w in enumerate(words) if w in ("Ar", "Oo", "Op")), len(words))
+        flags = next((w[2:] for w in words if w.startswith("\\-")), "")
+        told.update({w.removeprefix("\\&"): flags for w in words[:end] if w != ","})
+    commands = {plain(row[0]): row for row in rows(table, "CMD") if plain(row[0])}
+    same = {plain(row[0]): plain(row[1]) for row in rows(table, "SAME") if plain(row[0])}
+    check.same(page.name, "command", set(commands) | set(same), set(told))
+    for name, flags in told.items():
+        row = commands.get(same.get(name, name))
+        if row is None:
+            continue
+        shown = re.match(r"\[-(\w+)\]", plain(row[4]))
+        check.that(flags == (shown[1] if shown else ""), page.name,
+                   f"{name}: its flags are {flags} here and {plain(row[4])} in the table")
+        check.that(set(flags) <= set(plain(row[1])), page.name, f"{name}: -{flags} is more than the table takes")
+
+
 # ---- all --------------------------------------------------------------------------------------------
 
 def check_lint(check, pages):
@@ -312,6 +333,7 @@ def main():
         if "--write" in sys.argv[1:]:
             text.write()
     check_authorized_keys(check, Page("sshd.8"))
+    check_commands(check, Page("sftp.1"), "src/app/sftp/commands.def")
     check_lint(check, pages)
     print(*check.faults, sep="\n", end="\n" if check.faults else "")
     print(f"man: {len(pages)} pages, {check.cases} cases, {len(check.faults)} faults")

@@ -102,7 +102,7 @@ def run(name, p, shared=None):
            "TEST_SSH_SSHKEYGEN": keygen, "TEST_SSH_SSHAGENT": shutil.which("ssh-agent") or p.ssh,
            # only by a whole path does test-exec.sh see that PuTTY is there
            **{f"TEST_SSH_{name.upper()}": found for name in ("plink", "puttygen") if (found := shutil.which(name))},
-           "TEST_SSH_SFTPSERVER": p.sftp_server, "TEST_SSH_SFTP": shutil.which("sftp") or "sftp",
+           "TEST_SSH_SFTPSERVER": p.sftp_server, "TEST_SSH_SFTP": p.sftp,
            "TEST_SSH_SCP": p.scp, "TEST_SSH_PORT": str(world.free_port()),
            "TEST_SSH_TRACE": "yes", "TEST_SSH_UNSAFE_PERMISSIONS": "1", "BOWLINE_TMP": str(folder),
            **{k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")}}

@@ -96,6 +96,13 @@ static void owner_words(const struct show_item *i, const char *name, uint32_t id
 	}
 }
 
+static void put_name(struct buf *out, const struct show_item *i)
+{
+	vis_put(out, cslice_str(i->name));
+	if (i->is_marked)
+		buf_put_u8(out, '/');
+}
+
 static void put_long(struct buf *out, const struct show_item *i, const struct show_opts *o)
 {
 	char mode[11], user[64], group[64], size[24], date[32];
@@ -117,7 +124,7 @@ static void put_long(struct buf *out, const struct show_item *i, const struct sh
 		(void)snprintf(date, sizeof(date), "?");
 	/* how many names it has is not told by the protocol */
 	buf_printf(out, "%s  %3s %-8s %-8s %8s %s ", mode, "?", user, group, size, date);
-	vis_put(out, cslice_str(i->name));
+	put_name(out, i);
 }
 
 /* ---- order ------------------------------------------------------------------------------------
@@ -164,13 +171,6 @@ static size_t places(struct cslice text)
 	for (size_t i = 0; i < text.n; i++)
 		n += (text.p[i] & 0xc0) != 0x80;
 	return n;
-}
-
-static void put_name(struct buf *out, const struct show_item *i)
-{
-	vis_put(out, cslice_str(i->name));
-	if (i->is_marked)
-		buf_put_u8(out, '/');
 }
 
 static size_t widest(const struct show_item *v, size_t n)

@@ -102,7 +102,8 @@ async def main():
         if name in os.environ:
             options[option] = os.environ[name].split(",")
     server = await asyncssh.listen("127.0.0.1", int(PORT), server_factory=Auth, server_host_keys=[HOSTKEY],
-                                   process_factory=run, encoding=None, line_editor=False, **options)
+                                   process_factory=run, sftp_factory=True, encoding=None, line_editor=False,
+                                   **options)
     await server.wait_closed()
 
 

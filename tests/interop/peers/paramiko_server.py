@@ -13,6 +13,8 @@ import threading
 
 import paramiko
 
+from paramiko_sftp import Files
+
 PORT, HOSTKEY, PUBLIC, USER, PASSWORD, REKEY = sys.argv[1:7]
 
 
@@ -108,6 +110,7 @@ def serve(sock, hostkey):
     if int(REKEY):
         transport.packetizer.REKEY_BYTES = int(REKEY)
     transport.add_server_key(hostkey)
+    transport.set_subsystem_handler("sftp", paramiko.SFTPServer, Files)
     try:
         transport.start_server(server=Session())
     except (paramiko.SSHException, EOFError) as e:
