@@ -114,7 +114,10 @@ static void leave_slot(struct slot *s, err_t e)
 	g->busy--;
 	if (g->e == OK && e != E_STATUS) /* what cannot be read has no match */
 		g->e = e;
-	go_on(g);
+	if (!g->is_left)
+		go_on(g);
+	else if (g->busy == 0)
+		globbing_free(g);
 }
 
 static bool may_be_dir(const struct sf_attr *a)
@@ -181,21 +184,10 @@ static struct slot *free_slot(struct globbing *g)
 	return NULL;
 }
 
-static void end(struct globbing *g)
-{
-	struct remote *r = g->r;
-	if (g->is_left) {
-		globbing_free(g);
-		return;
-	}
-	g->is_done = true;
-	remote_wake(r);
-}
-
 static void go_on(struct globbing *g)
 {
 	struct slot *s;
-	while (g->e == OK && !g->is_left && g->at < g->now.n && (s = free_slot(g)) != NULL) {
+	while (g->e == OK && g->at < g->now.n && (s = free_slot(g)) != NULL) {
 		s->is_busy = true;
 		g->busy++;
 		err_t e = begin(g, s, g->now.v[g->at++]);
@@ -207,10 +199,12 @@ static void go_on(struct globbing *g)
 			g->e = e;
 		}
 	}
-	if (g->busy == 0)
-		end(g);
-	else
+	if (g->busy > 0) {
 		remote_push(g->r);
+		return;
+	}
+	g->is_done = true;
+	remote_wake(g->r);
 }
 
 /* Runs the loop until the set has become the next one.  When it cannot wait for that, g is left:
