@@ -40,6 +40,7 @@ void vec_peek(const struct vec *c, struct slice to)
 	assert(to.n <= at.left);
 	while (to.n > 0) {
 		struct slice part = vec_front(&at, to.n);
+		assert(part.p != NULL);
 		memcpy(to.p, part.p, part.n);
 		to = (struct slice){to.p + part.n, to.n - part.n};
 		vec_skip(&at, part.n);
@@ -51,6 +52,7 @@ void vec_put(struct vec *c, struct cslice from)
 	assert(from.n <= c->left);
 	while (from.n > 0) {
 		struct slice part = vec_front(c, from.n);
+		assert(part.p != NULL);
 		memcpy(part.p, from.p, part.n);
 		from = cslice_of(from.p + part.n, from.n - part.n);
 		vec_skip(c, part.n);

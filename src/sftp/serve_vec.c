@@ -14,23 +14,23 @@
 
 /* ---- replies ---- */
 /* What was made in the buffer goes out first. */
-static void put_ready(struct sf_server *s, struct vec *room)
+static void put_ready(struct sf_server *s)
 {
 	struct cslice ready = sf_server_ready(s);
-	size_t n = num_min(ready.n, room->left);
+	size_t n = num_min(ready.n, s->room.left);
 	if (n == 0)
 		return;
-	vec_put(room, cslice_of(ready.p, n));
+	vec_put(&s->room, cslice_of(ready.p, n));
 	sf_server_sent(s, n);
 }
 
 bool sf_reply_read(struct sf_server *s, struct sf_held *h, const struct sf_read *m)
 {
 	size_t n = num_min(m->n, SF_DATA_MAX), got = 0;
-	if (s->room == NULL || n == 0 || s->room->left < DATA_HEAD + n || s->out_at < s->out_n)
+	if (!s->has_room || n == 0 || s->room.left < DATA_HEAD + n || s->out_at < s->out_n)
 		return false;
 	uint8_t head[DATA_HEAD];
-	struct vec data = *s->room;
+	struct vec data = s->room;
 	vec_skip(&data, DATA_HEAD);
 	enum sf_code code = sf_file_read(s, h, m->offset, (struct sf_part){&data, n}, &got);
 	if (code != SF_ok) {
@@ -43,8 +43,8 @@ bool sf_reply_read(struct sf_server *s, struct sf_held *h, const struct sf_read 
 	wr_u8(&w, SF_MSG_data);
 	sf_put_data(&w, &reply);
 	be32_put(head + DATA_HEAD - 4, (uint32_t)got);
-	vec_put(s->room, cslice_of(head, sizeof(head)));
-	vec_skip(s->room, got);
+	vec_put(&s->room, cslice_of(head, sizeof(head)));
+	vec_skip(&s->room, got);
 	h->bytes_read += got;
 	return true;
 }
@@ -80,11 +80,11 @@ static bool waits_for_room(
 	const struct sf_server *s, const struct vec *frame, size_t n, const struct sf_work *w)
 {
 	uint8_t head[READ_HEAD];
-	if (s->room->left == w->room || n < READ_HEAD)
+	if (s->room.left == w->room || n < READ_HEAD)
 		return false;
 	vec_peek(frame, (struct slice){head, sizeof(head)});
 	size_t want = num_min(be32_get(head + READ_HEAD - 4), SF_DATA_MAX);
-	return head[0] == SF_MSG_read && s->room->left < DATA_HEAD + want;
+	return head[0] == SF_MSG_read && s->room.left < DATA_HEAD + want;
 }
 
 static err_t serve_one(struct sf_server *s, const struct vec *frame, size_t n)
@@ -122,26 +122,28 @@ static err_t serve_next(struct sf_server *s, struct vec *in, const struct sf_wor
 
 err_t sf_server_serve(struct sf_server *s, struct sf_work *w)
 {
-	struct vec in = vec_of(w->in, w->in_n), room = vec_of(w->out, w->out_n);
+	struct vec in = vec_of(w->in, w->in_n);
 	size_t in_all = in.left;
-	w->room = room.left;
-	put_ready(s, &room);
-	s->room = &room;
+	s->room = vec_of(w->out, w->out_n);
+	s->has_room = true;
+	w->room = s->room.left;
+	put_ready(s);
 	if (s->err == OK && s->copy.is_active && sf_server_ready(s).n == 0) {
 		sf_server_rewind(s);
 		sf_copy_step(s);
-		put_ready(s, &room);
+		put_ready(s);
 	}
-	while (s->err == OK && !s->copy.is_active && sf_server_ready(s).n == 0 && room.left > 0) {
+	while (s->err == OK && !s->copy.is_active && sf_server_ready(s).n == 0 &&
+		s->room.left > 0) {
 		sf_server_rewind(s);
 		err_t e = serve_next(s, &in, w);
-		put_ready(s, &room);
+		put_ready(s);
 		if (e == E_AGAIN)
 			break;
 		s->err = s->err == OK ? e : s->err;
 	}
-	s->room = NULL;
+	s->has_room = false;
 	w->used = in_all - in.left;
-	w->made = w->room - room.left;
+	w->made = w->room - s->room.left;
 	return s->err;
 }

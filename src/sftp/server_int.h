@@ -26,7 +26,8 @@ struct sf_server {
 	struct sf_copy copy;
 	err_t err;
 	bool has_init;
-	struct vec *room; /* while sf_server_serve works: where replies go; else NULL */
+	struct vec room; /* while sf_server_serve works (has_room): where replies go */
+	bool has_room;
 	uint8_t *in, *out;
 	size_t in_at, in_n;   /* bytes not looked at yet */
 	size_t out_at, out_n; /* bytes not sent yet */

@@ -76,6 +76,7 @@ struct server {
 	struct tp_env tp_env;
 	struct tp_hostkey keys[HOST_KEYS_MAX];
 	struct hosted_place place;
+	size_t files_n; /* sessions that are served files here */
 	enum log_level log_level;
 	struct list sessions;
 	size_t sessions_n;

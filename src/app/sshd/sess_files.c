@@ -120,6 +120,7 @@ err_t sess_files_start(struct sess *s)
 		return e;
 	}
 	spanq_init(&s->files.in);
+	s->server->files_n++;
 	sess_show(s->server);
 	return OK;
 }
@@ -224,5 +225,6 @@ void sess_files_stop(struct sess *s)
 	cfg_command_words_done(&s->files.words);
 	s->is_exited = true;
 	s->status = 0;
+	s->server->files_n--;
 	sess_show(s->server);
 }

@@ -61,15 +61,13 @@ static NORETURN void leave(struct server *sv, int code)
 void sess_show(const struct server *sv)
 {
 	struct buf ttys;
-	const char *none = "notty";
+	const char *none = sv->files_n > 0 ? "internal-sftp" : "notty";
 	buf_init(&ttys, TITLE_MAX);
 	list_each (at, tmp, &sv->sessions) {
 		const struct sess *s = LIST_ENTRY(at, struct sess, link);
 		if (s->has_pty)
 			buf_printf(&ttys, "%s%s", ttys.n > 0 ? "," : "",
 				strncmp(s->tty, "/dev/", 5) == 0 ? s->tty + 5 : s->tty);
-		if (s->files.h != NULL)
-			none = "internal-sftp";
 	}
 	title_set(sv->start->title, "sshd: %s@%.*s", sv->start->user->name,
 		(int)(ttys.n > 0 ? ttys.n : strlen(none)),
