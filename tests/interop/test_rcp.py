@@ -19,7 +19,9 @@ ODD = ("plain", "with blank", "back\\slash", 'quo"te', "ünïcode", "n" * 255, "
 
 def run(command, stdin=None, timeout=120, **kw):
     done = subprocess.run([str(c) for c in command], input=stdin, capture_output=True, timeout=timeout, **kw)
-    return done.returncode, done.stdout, done.stderr.decode(errors="replace")
+    err = done.stderr.decode(errors="replace")
+    assert "runtime error:" not in err and "Sanitizer" not in err, err
+    return done.returncode, done.stdout, err
 
 
 def good(command, stdin=None, **kw):
