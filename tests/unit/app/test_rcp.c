@@ -708,6 +708,18 @@ static void links_inside_a_tree_are_not_followed(void **state)
 	said(x, "tree/link: is a symbolic link, which is not followed here");
 	assert_string_equal(text_of(at(x, "outside/file")), "mine");
 	assert_string_equal(text_of(at(x, "tree/plain")), "NEW");
+	/* also one that bears the name that was asked for, and by a server */
+	assert_int_equal(symlink("../outside/file", at(x, "tree/tree")), 0);
+	struct cslice again = BYTES("D0755 0 tree\nC0644 3 tree\nE\n");
+	assert_int_equal(fetch_recited(x, R, again, "tree", x->top), OK);
+	said(x, "tree/tree: is a symbolic link, which is not followed here");
+	assert_int_equal(mkdir(at(x, "from"), 0755), 0);
+	assert_int_equal(mkdir(at(x, "from/tree"), 0755), 0);
+	put(at(x, "from/tree/link"), "EVIL");
+	assert_int_equal(send_to(x, R, at(x, "from/tree"), x->top), OK);
+	assert_int_equal(x->failed, 1);
+	said(x, "tree/link: is a symbolic link, which is not followed here");
+	assert_string_equal(text_of(at(x, "outside/file")), "mine");
 }
 
 static void links_are_followed_where_the_person_named_them(void **state)
@@ -766,6 +778,11 @@ static void what_the_peer_says_is_shown_safely(void **state)
 	struct cslice none = BYTES("\1scp: a: No such file or directory\n");
 	assert_int_equal(fetch_recited(x, PLAIN, none, "a b", at(x, "f")), OK);
 	said(x, "a b: with -O the other end's shell splits this at its blanks");
+	static const char *const whole[] = {"a\\ b", "'a b'", "\"a b\"", "ab"};
+	for (size_t i = 0; i < ARRAY_N(whole); i++) {
+		assert_int_equal(fetch_recited(x, PLAIN, none, whole[i], at(x, "f")), OK);
+		assert_null(strstr(x->said, "blanks"));
+	}
 }
 
 /* ---- commands ---------------------------------------------------------------------------------
