@@ -104,14 +104,6 @@ class Ground:
         assert not [p for p in self.dest.rglob("*") if p.is_symlink()]
 
 
-@pytest.fixture(autouse=True)
-def both(ours):
-    try:
-        assert ours.scp and ours.sftp
-    except RuntimeError as e:
-        pytest.skip(str(e))
-
-
 @pytest.fixture
 def ground():
     return Ground()
