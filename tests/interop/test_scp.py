@@ -290,6 +290,23 @@ def test_missing_files(ends, way):
     assert "No such file or directory" in err
 
 
+def test_path_written_for_a_shell(ends):
+    """fish-shell#9704: plain blanks work, and what is there for a shell is named when it does not."""
+    (ends.far / "a b").write_text("blank")
+    (ends.far / "dir x").mkdir()
+    (ends.far / "dir x").chmod(0o777)
+    ends.good(ends.at("a b"), ends.here)
+    ends.good(ends.at(r"a\ b"), ends.here)        # also the escape of a pattern
+    err = ends.bad(ends.at('"a b"'), ends.here)
+    assert "No such file or directory" in err and err.count("leave out quotes and backslashes") == 1
+    assert "leave out" in ends.bad(ends.here / "a b", ends.at(r"dir\ x/"))
+    ends.good(ends.here / "a b", ends.at("dir x/"))
+    assert (ends.far / "dir x" / "a b").read_text() == "blank"
+    ends.good("-O", ends.at(r"a\ b"), ends.here / "got")
+    assert (ends.here / "got").read_text() == "blank"
+    assert "leave out" not in ends.bad(ends.at("none"), ends.here)
+
+
 def test_directory_without_r(ends, way):
     (ends.here / "dir").mkdir()
     (ends.far / "dir2").mkdir()
@@ -321,12 +338,13 @@ def test_link_that_leads_nowhere(ends):
     assert (ends.far / "copy" / "file").read_text() == "file"
 
 
-def test_no_server_for_sftp(world, ours, theirs, programs, tmp_path):
+def test_no_server_for_sftp(world, ours, theirs, programs):
     with Sshd(world, programs, name="nosftp").start() as server:
         e = Ends(world, server, ours)
         (e.here / "data").write_text("data")
         err = e.bad(e.here / "data", e.at("copy"), status=255)
         assert "scp -O" in err
+        assert "scp -O" in e.bad("-S", theirs.ssh, e.here / "data", e.at("copy"), status=255)
         e.good("-O", e.here / "data", e.at("copy"))
         same(e.here / "data", e.far / "copy")
 

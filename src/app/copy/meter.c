@@ -11,6 +11,7 @@
 
 #define EVERY_US   1000000
 #define STALLED_US 5000000
+#define TOTAL_US   100000 /* the line of all, where files end one after the other */
 #define COLS       80
 #define COLS_MAX   512
 #define COLS_FIXED 35 /* what stands behind the name, and the last column, which stays free */
@@ -179,7 +180,9 @@ static void draw(struct meter *m, uint64_t now_us)
 	if (e == OK && m->file.is_over)
 		buf_printf(&out, "%s", m->is_total_drawn ? "\n\033[K" : "\n");
 	m->is_drawn = !m->file.is_over;
-	if (e == OK && m->has_total && m->files > 1 && !m->all.is_over) {
+	m->is_total_drawn = m->is_total_drawn && !m->file.is_over; /* the next file's line now */
+	if (e == OK && m->has_total && m->files > 1 && now_us >= m->total_drawn_us + TOTAL_US) {
+		m->total_drawn_us = now_us;
 		buf_printf(&out, "%s", m->file.is_over ? "" : "\n");
 		e = put_total(m, &out, now_us, cols);
 		buf_printf(&out, "%s", m->file.is_over ? "\r" : "\r\033[A");

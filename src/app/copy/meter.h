@@ -32,7 +32,7 @@ struct meter {
 	bool is_drawn, is_total_drawn;
 	struct buf name; /* of the file, as it came */
 	struct meter_track file, all;
-	uint64_t files_done, files, drawn_us;
+	uint64_t files_done, files, drawn_us, total_drawn_us;
 	uint64_t mark_us; /* when the copy began, or the last file ended */
 	bool is_started;  /* all */
 };

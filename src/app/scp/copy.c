@@ -52,6 +52,8 @@ void copy_flush(struct scp *s)
 	s->xfer = NULL;
 	if (x != NULL)
 		s->failed += xfer_failed(x);
+	if (x != NULL && xfer_failed(x) > 0 && b->to != NULL && !s->dest.is_dir)
+		scp_hint_quotes(s, s->to.path);
 	xfer_free(x);
 	if (e != OK && e != E_INTERRUPTED) {
 		scp_fail(s, "%s", e == E_CLOSED ? "Connection closed" : err_text(e));
@@ -214,6 +216,7 @@ static err_t find_sources(struct scp *s, size_t source, struct host *h, struct r
 	char *safe = scp_safe(path);
 	scp_fail(s, "%s: %s", safe, strerror(ENOENT));
 	free(safe);
+	scp_hint_quotes(s, path);
 	remote_paths_free(out);
 	return E_NOT_FOUND;
 }

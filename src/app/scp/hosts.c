@@ -75,6 +75,10 @@ static err_t start(struct scp *s, struct host *h)
 	else
 		scp_fail(
 			s, "%s", e == E_CLOSED ? "Connection closed" : remote_words(&h->remote, e));
+	if (e == E_CLOSED && s->copy.ssh_program != NULL)
+		scp_say(s, LOG_L_INFO,
+			"where the login worked the server may have no SFTP: scp -O uses the old "
+			"protocol");
 	s->is_lost = true;
 	remote_done(&h->remote);
 	(void)copy_close(h->conn);

@@ -84,7 +84,7 @@ struct scp {
 	uint32_t umask;
 	uint64_t failed;
 	bool is_lost; /* a connection could not be made or broke */
-	bool has_signals, is_interrupted;
+	bool has_signals, is_interrupted, has_hinted;
 	int signo;
 };
 
@@ -95,6 +95,8 @@ void args_usage(bool is_long);
 /* words.c: "scp: TEXT", around the progress. */
 void scp_say(void *scp, enum log_level level, const char *text);
 void scp_fail(struct scp *s, const char *fmt, ...) PRINTF(2, 3); /* and one thing more failed */
+/* A path was not found: was it written for a shell?  Told once. */
+void scp_hint_quotes(struct scp *s, const char *path);
 /* An argument of a message, safe to print; given, never NULL. */
 char *scp_safe(const char *text);
 void scp_progress(void *scp, const struct xfer_progress *p);

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "app/scp/scp.h"
 
@@ -28,6 +29,18 @@ void scp_fail(struct scp *s, const char *fmt, ...)
 	va_end(ap);
 	s->failed++;
 	scp_say(s, LOG_L_ERROR, text);
+}
+
+/* With the old protocol a shell took paths apart, and people wrote for it. */
+void scp_hint_quotes(struct scp *s, const char *path)
+{
+	if (s->has_hinted || strpbrk(path, "\\'\"") == NULL)
+		return;
+	s->has_hinted = true;
+	scp_say(s, LOG_L_INFO,
+		"no shell reads a path in SFTP mode: leave out quotes and backslashes that were "
+		"meant for "
+		"one, or use -O");
 }
 
 char *scp_safe(const char *text)
