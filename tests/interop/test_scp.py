@@ -522,7 +522,7 @@ def test_interrupted(ends):
 
 # -- other people's servers ---------------------------------------------------------------------------
 
-@pytest.fixture(scope="module", params=["dropbear"])
+@pytest.fixture(scope="module", params=["dropbear", "asyncssh", "paramiko"])
 def stranger(request, world):
     if request.param == "dropbear" and not world.account.private:
         pytest.skip(world.account.why_no_password)
