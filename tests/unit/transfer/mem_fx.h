@@ -95,23 +95,24 @@ static inline void mx_die(struct mx *x)
 
 static inline void mx_give(struct mx *x, struct cslice ready)
 {
-	while (ready.n > 0 && !x->is_dead) {
-		struct chunk *c;
-		size_t n =
-			num_min(num_min(ready.n, x->split != 0 ? x->split : CHUNK_SIZE), x->lives);
-		if (n == 0) {
+	struct chunk *c;
+	if (ready.n == 0)
+		return;
+	assert_true(ready.n <= CHUNK_SIZE);
+	assert_int_equal(chunk_get(&x->pool, &c), OK);
+	memcpy(c->p, ready.p, ready.n);
+	for (size_t at = 0; at < ready.n && !x->is_dead;) {
+		size_t n = num_min(ready.n - at, x->split != 0 ? x->split : CHUNK_SIZE);
+		n = num_min(n, x->lives);
+		if (n == 0)
 			mx_die(x);
-			return;
-		}
-		assert_int_equal(chunk_get(&x->pool, &c), OK);
-		memcpy(c->p, ready.p, n);
-		if (x->face.on_bytes != NULL)
-			x->face.on_bytes(x->face.arg, (struct span){c, c->p, n});
-		chunk_drop(c);
-		ready = cslice_of(ready.p + n, ready.n - n);
+		else if (x->face.on_bytes != NULL)
+			x->face.on_bytes(x->face.arg, (struct span){c, c->p + at, n});
+		at += n;
 		if (x->lives != SIZE_MAX)
 			x->lives -= n;
 	}
+	chunk_drop(c);
 }
 
 static inline void mx_turn(struct ev_timer *t, uint64_t now_us)
