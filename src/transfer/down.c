@@ -33,7 +33,7 @@ static int write_all(int fd, struct iovec *iov, size_t niov, uint64_t at)
 		size_t left = (size_t)n;
 		for (; i < niov && left >= iov[i].iov_len; i++)
 			left -= iov[i].iov_len;
-		if (left > 0) {
+		if (left > 0 && i < niov) {
 			iov[i].iov_base = (uint8_t *)iov[i].iov_base + left;
 			iov[i].iov_len -= left;
 		}

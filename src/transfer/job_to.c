@@ -188,7 +188,7 @@ static void on_open(struct sf_ask *a, const struct sf_reply *r)
 		opened(j);
 	} else if (is_live && j->is_excl && j->target == NULL) {
 		j->is_excl = false;
-		j->is_same_told = true; /* and not again */
+		j->is_not_new = true;
 	} else if (is_live) {
 		fail(j, "dest open", j->target != NULL ? j->target : j->to, r);
 	}
@@ -214,7 +214,7 @@ void job_to_open(struct job *j)
 		m.a = (struct sf_attr){.flags = SF_A_MODE, .mode = j->m.mode & 0777};
 	if (o->resume_checked && j->start > 0)
 		m.flags |= SF_OPEN_READ;
-	bool is_new = j->to_dir != NULL && j->to_dir->is_new && !j->is_same_told;
+	bool is_new = j->to_dir != NULL && j->to_dir->is_new && !j->is_not_new;
 	j->is_excl = (is_new && j->start == 0) || j->target != NULL;
 	if (j->is_excl)
 		m.flags |= SF_OPEN_EXCL;

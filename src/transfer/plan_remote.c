@@ -43,6 +43,17 @@ static void on_open(struct sf_ask *a, const struct sf_reply *r)
 	xfer_answered(x);
 }
 
+static bool batch_take(struct batch *b, const struct sf_name *name)
+{
+	uint8_t *p = malloc(num_max(name->entries.n, 1));
+	if (p == NULL)
+		return false;
+	memcpy(p, name->entries.p, name->entries.n);
+	free(b->p);
+	*b = (struct batch){.p = p, .rest = {p, name->entries.n}, .count = name->count};
+	return true;
+}
+
 static void on_names(struct sf_ask *a, const struct sf_reply *r)
 {
 	struct walker *w = a->arg;
@@ -51,16 +62,8 @@ static void on_names(struct sf_ask *a, const struct sf_reply *r)
 	if (xfer_is_lost(x, r)) {
 		w->is_over = true;
 	} else if (r->type == SF_MSG_name && r->name.count > 0) {
-		struct batch *b = w->now.count == 0 ? &w->now : &w->next;
-		free(b->p);
-		b->p = malloc(num_max(r->name.entries.n, 1));
-		if (b->p != NULL) {
-			memcpy(b->p, r->name.entries.p, r->name.entries.n);
-			b->rest = cslice_of(b->p, r->name.entries.n);
-			b->count = r->name.count;
-		} else {
+		if (!batch_take(w->now.count == 0 ? &w->now : &w->next, &r->name))
 			say_failure(w, r);
-		}
 		walk_remote_step(w);
 	} else if (r->type == SF_MSG_status && r->code != SF_eof) {
 		say_failure(w, r);

@@ -30,7 +30,6 @@ struct xfer_opts {
 	bool atomic;            /* beside it, then renamed over it; an error keeps the old file */
 	bool sparse;            /* holes stay holes */
 	bool checksum;          /* the destination is read back and compared */
-	bool flat_names_only;   /* refuse a source name that is not in the pattern's last part */
 	uint64_t limit_bytes_s; /* -l; 0 = none */
 };
 

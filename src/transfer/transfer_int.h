@@ -15,12 +15,13 @@
 
 #include "base/list.h"
 #include "transfer/beneath.h"
+#include "transfer/reader.h"
 #include "transfer/transfer.h"
 
-#define XFER_DEPTH_MAX  64           /* directories in one another, as in OpenSSH */
-#define XFER_BREADTH    64           /* directories of the source read at once */
-#define XFER_GATHER     64           /* pieces in one write to a local file */
-#define XFER_GATHER_MAX (512 * 1024) /* bytes of it */
+#define XFER_DEPTH_MAX  64                   /* directories in one another, as in OpenSSH */
+#define XFER_BREADTH    64                   /* directories of the source read at once */
+#define XFER_GATHER     64                   /* pieces in one write to a local file */
+#define XFER_GATHER_MAX ((size_t)512 * 1024) /* bytes of it */
 #define XFER_HANDLE_MAX 256
 #define XFER_BLOCK      ((size_t)256 * 1024)
 
@@ -29,15 +30,6 @@ struct xfer_meta { /* of a source; what is not known is not `has` */
 	uint32_t mode; /* with the type */
 	uint64_t size, dev, ino;
 	uint32_t atime, mtime, atime_ns, mtime_ns;
-};
-
-struct xfer_words { /* the words of a status */
-	char text[160];
-};
-
-struct xfer_handle {
-	size_t n; /* 0: none */
-	uint8_t p[XFER_HANDLE_MAX];
 };
 
 /* ---- a directory of the destination -------------------------------------------------------------
@@ -59,39 +51,6 @@ struct place {
 	enum place_ask { PLACE_MKDIR, PLACE_STAT, PLACE_ATTR } next;
 	struct sf_ask ask;
 	struct xfer_words words; /* of the MKDIR that failed */
-};
-
-/* ---- reading a remote file ----------------------------------------------------------------------
- */
-struct slot { /* one READ */
-	struct sf_ask ask;
-	struct reader *rd;
-	struct list link; /* in rd->slots by offset, or in x->slots */
-	uint64_t at;
-	uint32_t want, got; /* of the range [at, at + want) */
-	uint32_t given;     /* bytes of it that the reader's owner has */
-	uint8_t *held;      /* came before its turn; NULL: given on as it comes */
-	bool is_asked, is_eof;
-	uint32_t code; /* of a status that is neither OK nor EOF */
-};
-
-struct reader {
-	struct xfer *x;
-	struct job *job;
-	struct xfer_end *end;
-	const struct xfer_handle *handle;
-	struct list slots;
-	uint64_t next;  /* offset that is asked for next */
-	uint64_t at;    /* all before it was given to the owner */
-	uint64_t size;  /* as it was told; 0 also when it was not */
-	uint64_t until; /* no further than this */
-	uint32_t chunk, beyond;
-	bool is_held;    /* the owner takes whole ranges only (across) */
-	bool is_stopped; /* nothing more is asked: the end, an error, or the owner is done */
-	bool is_at_end;  /* the file ended at `at` */
-	bool has_unasked;
-	uint32_t code;         /* of the failure; SF_ok: none */
-	struct xfer_words why; /* "": no words for it */
 };
 
 struct sum { /* of bytes, to tell contents apart that no one made alike */
@@ -136,7 +95,7 @@ struct job {
 	bool is_item, is_peer_name, is_link, is_unknown;
 	bool is_asked; /* `ask` is under way */
 	bool has_failed, is_told, is_opened, is_created, is_excl, is_done, is_ended;
-	bool needs_stat, is_stat_asked, is_path_asked, is_regular, is_small_end, is_same_told,
+	bool needs_stat, is_stat_asked, is_path_asked, is_regular, is_small_end, is_not_new,
 		has_hole_end;
 	bool is_closed;
 	struct xfer_meta m;
@@ -145,13 +104,13 @@ struct job {
 	const char *at_name;
 	struct xfer_handle from_h, to_h, check_h;
 	struct reader rd;
-	uint64_t old_size;            /* of the destination */
-	uint64_t start;               /* bytes that were there and are kept */
-	uint64_t at;                  /* next byte to be sent */
-	uint64_t broken_at;           /* where a WRITE failed */
-	uint64_t done;                /* bytes that the destination has taken, in order */
-	uint64_t reached;             /* counted as progress */
-	uint64_t hole_at, data_until; /* sparse: next hole of the source */
+	uint64_t old_size;   /* of the destination */
+	uint64_t start;      /* bytes that were there and are kept */
+	uint64_t at;         /* next byte to be sent */
+	uint64_t broken_at;  /* where a WRITE failed */
+	uint64_t done;       /* bytes that the destination has taken, in order */
+	uint64_t reached;    /* counted as progress */
+	uint64_t data_until; /* sparse: how far data goes */
 	uint64_t compared, compare_until;
 	struct sum sums[2]; /* across: of the destination and of the source */
 	unsigned pass;
@@ -177,8 +136,7 @@ struct walker {
 	struct place *to;
 	char *from;
 	unsigned depth;
-	DIR *dir;          /* local */
-	struct dirent *at; /* an entry that had to wait */
+	DIR *dir; /* local */
 	struct sf_ask ask;
 	struct xfer_handle handle;
 	struct batch now, next;
@@ -189,7 +147,6 @@ struct xfer_end {         /* one of both ends */
 	struct remote *r; /* NULL: local */
 	uint64_t bytes;   /* of READs and WRITEs under way */
 	size_t requests;  /* the same */
-	size_t handles;   /* open at the server, or being opened */
 };
 
 struct gather {
@@ -312,17 +269,6 @@ bool local_open_to(struct job *j);
 void local_finish(struct job *j);
 void local_remove(struct job *j);
 void local_copy(struct job *j); /* local to local: a part of it */
-
-/* reader.c */
-void reader_init(
-	struct reader *rd, struct job *j, struct xfer_end *end, const struct xfer_handle *h);
-void reader_pump(struct reader *rd);
-void reader_stop(struct reader *rd);
-bool reader_is_over(const struct reader *rd); /* nothing is under way, nothing more comes */
-void slot_put(struct xfer *x, struct slot *s);
-/* to the owner: */
-void job_piece(struct job *j, uint64_t at, struct span piece);
-void job_block(struct job *j, struct slot *s); /* takes it */
 
 /* compare.c: the destination's first `until` bytes (in JOB_CHECK: and no more) with the source */
 void compare_begin(struct job *j, enum job_phase phase, uint64_t until);

@@ -268,9 +268,13 @@ void copy_download(struct scp *s, size_t source)
 	if (paths.n > 1 && !is_dir)
 		is_dir = want_local_directory(s, is_there) == OK;
 	batch_between(s, h, NULL);
-	for (size_t i = 0; i < paths.n && (is_dir || paths.n == 1); i++)
+	for (size_t i = 0; i < paths.n && (is_dir || paths.n == 1); i++) {
+		size_t n = s->batch.n;
 		add(s, paths.v[i], s->to.path,
 			is_dir ? target_name(paths.v[i]) : cslice_of(NULL, 0));
+		if (s->batch.n > n) /* a match's name is the server's word */
+			s->batch.v[n].is_peer_name = is_dir && paths.has_matched;
+	}
 	remote_paths_free(&paths);
 }
 
