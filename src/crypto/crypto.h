@@ -213,6 +213,7 @@ MUST err_t pkey_rsa_generate(struct pkey **out, uint32_t bits);
 MUST err_t pkey_rsa_parts(const struct pkey *k,
 	struct buf out[6]); /* n e d iqmp p q; the last four empty if public */
 size_t pkey_bits(const struct pkey *k);
+bool pkey_is_rsa(const struct pkey *k);
 /* ECDSA: r and s as magnitudes of ec_field_size bytes each, appended to out. */
 MUST err_t pkey_ecdsa_sign(
 	const struct pkey *k, enum hash_id h, struct cslice msg, uint8_t *r, uint8_t *s);
@@ -232,6 +233,15 @@ struct pem_key {
 	uint8_t seed[32];
 };
 MUST err_t pem_private_read(struct pem_key *out, struct cslice text, struct cslice passphrase);
+/* The same forms written, appended: PEM_OLD is PKCS #1 or SEC 1.  With a passphrase the key is
+ * encrypted by AES-128-CBC. */
+enum pem_form { PEM_OLD, PEM_PKCS8 };
+MUST err_t pem_private_write(
+	const struct pkey *k, enum pem_form form, struct cslice passphrase, struct buf *out);
+/* Public keys: PEM_PKCS8 is "PUBLIC KEY", PEM_OLD is "RSA PUBLIC KEY" or, for curves, "PUBLIC KEY".
+ * read takes both; E_KEY_TYPE when it is neither RSA nor one of the three curves, E_KEY_FORMAT. */
+MUST err_t pem_public_write(const struct pkey *k, enum pem_form form, struct buf *out);
+MUST err_t pem_public_read(struct pkey **out, struct cslice text);
 
 /* ---- passwords ---- */
 MUST err_t bcrypt_pbkdf(struct cslice pass, struct cslice salt, uint32_t rounds, uint8_t *key,

@@ -14,6 +14,8 @@
 #define V1_LABEL "OPENSSH PRIVATE KEY-----"
 #define DASHES   "-----"
 
+#define PEM_PASSPHRASE_MIN 5
+
 static bool find(struct cslice in, const char *what, size_t *at)
 {
 	size_t n = strlen(what);
@@ -122,7 +124,7 @@ static err_t v1_body(struct cslice file, struct armoured *a, struct buf *body)
 }
 
 /* Takes what pem holds. */
-static err_t key_from_pem(struct key **out, struct pem_key *pem)
+static err_t key_from_pem(struct key **out, struct pem_key *pem, bool is_private)
 {
 	struct key *k = NULL, *checked = NULL;
 	enum ec_curve c;
@@ -131,7 +133,7 @@ static err_t key_from_pem(struct key **out, struct pem_key *pem)
 		pkey_free(pem->k);
 		return e;
 	}
-	k->is_private = true;
+	k->is_private = is_private;
 	k->pk = pem->k;
 	if (pem->is_ed25519) {
 		e = key_copy_exact(
@@ -159,22 +161,27 @@ static err_t key_from_pem(struct key **out, struct pem_key *pem)
 }
 
 /* libcrypto's reader wants LF and a last line end. */
+static err_t to_unix_text(struct cslice text, struct buf *out)
+{
+	for (size_t i = 0; i < text.n; i++)
+		if (text.p[i] != '\r')
+			buf_put_u8(out, text.p[i]);
+	buf_put_u8(out, '\n');
+	return buf_err(out);
+}
+
 static err_t pem_read(struct key **out, struct cslice text, struct cslice passphrase)
 {
 	struct pem_key pem = {0};
 	struct key *k = NULL;
 	struct buf unix_text;
 	buf_init(&unix_text, KEY_FILE_MAX);
-	for (size_t i = 0; i < text.n; i++)
-		if (text.p[i] != '\r')
-			buf_put_u8(&unix_text, text.p[i]);
-	buf_put_u8(&unix_text, '\n');
-	err_t e = buf_err(&unix_text);
+	err_t e = to_unix_text(text, &unix_text);
 	if (e == OK)
 		e = pem_private_read(&pem, buf_bytes(&unix_text), passphrase);
 	buf_done(&unix_text);
 	if (e == OK)
-		e = key_from_pem(&k, &pem);
+		e = key_from_pem(&k, &pem, true);
 	wipe(&pem, sizeof(pem));
 	if (e != OK)
 		return e;
@@ -217,4 +224,47 @@ err_t key_read_private_public(struct key **out, struct cslice file, struct buf *
 	key_free(k);
 	buf_done(&body);
 	return e;
+}
+
+err_t key_write_private(const struct key *k, const struct key_write_opts *opts, struct buf *out)
+{
+	size_t start = out->n;
+	if (opts->form == KEY_FORM_OPENSSH || k->pk == NULL)
+		return key_v1_write(k, opts, out);
+	if (!k->is_private)
+		return E_KEY_PUBLIC;
+	if (opts->passphrase.n > 0 && opts->passphrase.n < PEM_PASSPHRASE_MIN)
+		return E_PASSPHRASE_SHORT;
+	err_t e = pem_private_write(
+		k->pk, opts->form == KEY_FORM_PEM ? PEM_OLD : PEM_PKCS8, opts->passphrase, out);
+	if (e != OK)
+		out->n = start;
+	return e;
+}
+
+err_t key_public_pem(const struct key *k, enum key_form form, struct buf *out)
+{
+	size_t start = out->n;
+	if (k->pk == NULL || form == KEY_FORM_OPENSSH)
+		return E_KEY_TYPE;
+	err_t e = pem_public_write(k->pk, form == KEY_FORM_PEM ? PEM_OLD : PEM_PKCS8, out);
+	if (e != OK)
+		out->n = start;
+	return e;
+}
+
+err_t key_parse_public_pem(struct key **out, struct cslice text)
+{
+	struct pem_key pem = {0};
+	struct buf unix_text;
+	if (text.n > KEY_FILE_MAX)
+		return E_LIMIT;
+	buf_init(&unix_text, KEY_FILE_MAX + 1);
+	err_t e = to_unix_text(text, &unix_text);
+	if (e == OK)
+		e = pem_public_read(&pem.k, buf_bytes(&unix_text));
+	buf_done(&unix_text);
+	TRY(e);
+	pem.is_rsa = pkey_is_rsa(pem.k);
+	return key_from_pem(out, &pem, false);
 }

@@ -315,7 +315,7 @@ static void armour(struct cslice text, struct buf *out)
 	buf_printf(out, "-----END OPENSSH PRIVATE KEY-----\n");
 }
 
-err_t key_write_private(const struct key *k, const struct key_write_opts *opts, struct buf *out)
+err_t key_v1_write(const struct key *k, const struct key_write_opts *opts, struct buf *out)
 {
 	bool is_locked = opts->passphrase.n > 0;
 	const char *name = opts->cipher != NULL ? opts->cipher : "aes256-ctr";

@@ -82,16 +82,25 @@ bool key_write_cipher_known(const char *name);
 #define KEY_ROUNDS_MAX                                                                             \
 	65536u /* more are neither written nor read: a file must not make its reader work for ever \
 		*/
+/* KEY_FORM_PEM (PKCS #1, SEC 1) and KEY_FORM_PKCS8 are for rsa and ecdsa; they have no place for a
+ * comment, and other types are written as openssh-key-v1 all the same.  Their passphrase must have
+ * five bytes or more: E_PASSPHRASE_SHORT. */
+enum key_form { KEY_FORM_OPENSSH, KEY_FORM_PEM, KEY_FORM_PKCS8 };
 struct key_write_opts {
 	const char *comment;      /* NULL = none */
 	struct cslice passphrase; /* empty = not encrypted */
 	const char *cipher;       /* NULL = aes256-ctr; not looked at without a passphrase */
 	uint32_t rounds;          /* bcrypt, 0 = 24 */
 	struct rng *rng;          /* salt and check words */
+	enum key_form form;
 };
-/* openssh-key-v1, appended. */
+/* Appended. */
 MUST err_t key_write_private(
 	const struct key *k, const struct key_write_opts *opts, struct buf *out);
+/* "PUBLIC KEY" or, for rsa in KEY_FORM_PEM, "RSA PUBLIC KEY"; E_KEY_TYPE for other types than rsa
+ * and ecdsa.  parse takes both; CRLF and text around are read. */
+MUST err_t key_public_pem(const struct key *k, enum key_form form, struct buf *out);
+MUST err_t key_parse_public_pem(struct key **out, struct cslice text);
 
 /* ---- who signs: file, agent, monitor, test: one face
  * --------------------------------------------------------- */

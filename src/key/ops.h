@@ -85,6 +85,7 @@ struct cslice key_next_word(struct cslice *rest);
 MUST err_t key_line_blob(struct cslice line, struct buf *blob, struct cslice *comment);
 
 /* openssh-key-v1; body: the decoded base64. */
+MUST err_t key_v1_write(const struct key *k, const struct key_write_opts *opts, struct buf *out);
 MUST err_t key_v1_read(
 	struct key **out, struct cslice body, struct cslice passphrase, struct buf *comment);
 MUST err_t key_v1_read_public(struct key **out, struct cslice body, struct buf *comment);

@@ -282,14 +282,59 @@ def test_the_error_stands_behind_the_usage(args):
     assert re.search(r"(unknown option -- J|option requires an argument -- f)\n$", run(OURS, *args).stderr)
 
 
-@pytest.mark.parametrize("args,words", [
-    (("-t", "rsa", "-N", "", "-f", "k"), "leave out -m"), (("-p", "-N", "", "-f", "k"), "leave out -m"),
-    (("-e", "-f", "k.pub"), "take -m RFC4716"), (("-i", "-f", "k.pub"), "take -m RFC4716")])
+FORMS = {("rsa", "PEM"): "RSA PRIVATE KEY", ("ecdsa", "PEM"): "EC PRIVATE KEY"}
+
+
+@pytest.mark.parametrize("phrase", ["", "five5"])
 @pytest.mark.parametrize("form", ["PEM", "pkcs8"])
-def test_pem_is_refused_with_the_alternative(tmp_path, args, words, form):
-    done = run(OURS, *args, "-m", form, cwd=tmp_path)
-    assert done.returncode == 1 and f"-m {form} is not built yet" in done.stderr and words in done.stderr
-    assert len(done.stderr.splitlines()) == 1 and list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize("kind,bits", [("rsa", 1024), ("ecdsa", 256), ("ecdsa", 521)])
+def test_private_keys_are_written_in_the_forms_of_openssl(tmp_path, foreign, kind, bits, form, phrase):
+    key = make(OURS, tmp_path / "k", kind, bits, phrase, "lost", "-m", form)
+    public = blob((tmp_path / "k.pub").read_text())
+    head = FORMS.get((kind, form), "ENCRYPTED PRIVATE KEY" if phrase else "PRIVATE KEY")
+    assert key.read_text().startswith(f"-----BEGIN {head}-----\n") and key.stat().st_mode & 0o777 == 0o600
+    assert ("lost" in key.read_text()) is False
+    good("openssl", "pkey", "-in", key, "-passin", f"pass:{phrase}", "-noout")
+    for reader in (foreign, OURS):
+        assert blob(good(reader, "-y", "-P", phrase, "-f", key)) == public
+    # and the passphrase of such a file is changed, in the form that is asked for
+    good(OURS, "-p", "-P", phrase, "-N", "another", "-m", form, "-f", key)
+    assert blob(good(foreign, "-y", "-P", "another", "-f", key)) == public
+    good(OURS, "-p", "-P", "another", "-N", "", "-f", key)
+    assert key.read_text().startswith("-----BEGIN OPENSSH PRIVATE KEY-----\n")
+    assert blob(good(foreign, "-y", "-f", key)) == public
+
+
+@pytest.mark.parametrize("form", ["PEM", "PKCS8"])
+@pytest.mark.parametrize("kind,bits", [("rsa", 1024), ("ecdsa", 256), ("ecdsa", 384), ("ecdsa", 521)])
+def test_public_keys_go_to_the_forms_of_openssl_and_back(tmp_path, foreign, kind, bits, form):
+    key = make(foreign, tmp_path / "k", kind, bits)
+    text = good(OURS, "-e", "-m", form, "-f", f"{key}.pub")
+    assert text == good(foreign, "-e", "-m", form, "-f", f"{key}.pub")
+    for line_end in ("\n", "\r\n"):
+        (tmp_path / "x").write_bytes(text.replace("\n", line_end).encode())
+        assert blob(good(OURS, "-i", "-m", form, "-f", tmp_path / "x")) == blob((tmp_path / "k.pub").read_text())
+
+
+@pytest.mark.parametrize("kind", ["ed25519", "mldsa44-ed25519"])
+@pytest.mark.parametrize("form", ["PEM", "PKCS8"])
+def test_types_without_these_forms_keep_their_own(tmp_path, kind, form):
+    key = make(OURS, tmp_path / "k", kind, None, "abc", "kept", "-m", form)
+    assert key.read_text().startswith("-----BEGIN OPENSSH PRIVATE KEY-----\n")
+    assert good(OURS, "-y", "-P", "abc", "-f", key).endswith(" kept\n")
+    done = run(OURS, "-e", "-m", form, "-f", f"{key}.pub")
+    assert done.returncode == 255 and f"have no form {form}" in done.stderr
+
+
+def test_a_short_passphrase_is_refused_and_the_old_key_stays(tmp_path):
+    key = make(OURS, tmp_path / "k", "rsa", 1024, "long enough", "c", "-m", "PEM")
+    before = key.read_bytes()
+    done = run(OURS, "-p", "-P", "long enough", "-N", "four", "-m", "PEM", "-f", key)
+    assert done.returncode == 1 and "passphrase is too short (minimum five characters)" in done.stderr
+    assert key.read_bytes() == before
+    done = run(OURS, "-i", "-m", "PKCS8", "-f", key)
+    assert done.returncode == 255 and "invalid format" in done.stderr
+    assert run(OURS, "-e", "-m", "DER", "-f", key).returncode == 255
 
 
 def test_what_is_no_rfc4716_file_is_told(tmp_path):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* convert - public keys in RFC 4716 form: -e prints it, -i reads it */
+/* convert - public keys in the forms of RFC 4716 and of OpenSSL: -e prints them, -i reads them */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +37,12 @@ static err_t put_rfc4716(const struct key *k, struct buf *out)
 	return e;
 }
 
+static err_t put_as_asked(const struct kg_options *o, const struct key *k, struct buf *out)
+{
+	return o->write.form == KEY_FORM_OPENSSH ? put_rfc4716(k, out)
+						 : key_public_pem(k, o->write.form, out);
+}
+
 int kg_export(struct kg_options *o)
 {
 	struct key *k = NULL;
@@ -54,11 +60,15 @@ int kg_export(struct kg_options *o)
 	}
 	buf_init(&out, KEYFILE_MAX);
 	if (e == OK)
-		e = put_rfc4716(k, &out);
+		e = put_as_asked(o, k, &out);
+	int state = KG_OK;
 	if (e == OK)
 		(void)fwrite(out.p, 1, out.n, stdout);
-	int state =
-		e == OK ? KG_OK : kg_say(KG_FATAL, "Load key \"%s\": %s", path, keyfile_reason(e));
+	else if (k != NULL && e == E_KEY_TYPE)
+		state = kg_say(KG_FATAL, "%s: keys of type %s have no form %s", path,
+			key_type_shown(key_type_of(k)), o->format);
+	else
+		state = kg_say(KG_FATAL, "Load key \"%s\": %s", path, keyfile_reason(e));
 	buf_done(&out);
 	key_free(k);
 	return state;
@@ -109,32 +119,43 @@ static int say_no_rfc4716(const char *path, struct cslice text)
 	return kg_say(KG_FATAL, "%s: not in the form of RFC 4716: no line is \"" BEGIN "\"", path);
 }
 
+static err_t key_from_rfc4716(struct key **out, struct cslice text)
+{
+	struct buf base64, blob;
+	buf_init(&base64, KEYFILE_MAX);
+	buf_init(&blob, KEYFILE_MAX);
+	err_t e = get_rfc4716(text, &base64);
+	if (e == OK)
+		e = base64_decode(&blob, buf_bytes(&base64), true);
+	if (e == OK)
+		e = key_parse_blob(out, buf_bytes(&blob));
+	buf_done(&blob);
+	buf_done(&base64);
+	return e;
+}
+
 int kg_import(struct kg_options *o)
 {
 	struct key *k = NULL;
-	struct buf text, base64, blob, line;
+	struct buf text, line;
 	const char *path = kg_identity_path(o, KEY_ED25519, "Enter file in which the key is");
 	if (path == NULL)
 		return KG_FAILED;
+	bool is_rfc4716 = o->write.form == KEY_FORM_OPENSSH;
 	buf_init(&text, KEYFILE_MAX);
-	buf_init(&base64, KEYFILE_MAX);
-	buf_init(&blob, KEYFILE_MAX);
 	buf_init(&line, KEYFILE_MAX);
 	err_t e = keyfile_read(path, &text);
 	int state = KG_OK;
-	if (e != OK)
+	if (e != OK) {
 		state = kg_say(KG_FATAL, "%s: %s", path, keyfile_reason(e));
-	else if (text.p == NULL || text.n == 0 ||
-		 memmem(text.p, text.n, BEGIN, strlen(BEGIN)) == NULL) {
+	} else if (is_rfc4716 && (text.p == NULL || text.n == 0 ||
+					 memmem(text.p, text.n, BEGIN, strlen(BEGIN)) == NULL)) {
 		state = say_no_rfc4716(path, buf_bytes(&text));
 		e = E_KEY_FORMAT;
 	}
 	if (e == OK)
-		e = get_rfc4716(buf_bytes(&text), &base64);
-	if (e == OK)
-		e = base64_decode(&blob, buf_bytes(&base64), true);
-	if (e == OK)
-		e = key_parse_blob(&k, buf_bytes(&blob));
+		e = is_rfc4716 ? key_from_rfc4716(&k, buf_bytes(&text))
+			       : key_parse_public_pem(&k, buf_bytes(&text));
 	if (e == OK)
 		e = key_public_line(k, NULL, &line);
 	if (e == OK)
@@ -144,8 +165,6 @@ int kg_import(struct kg_options *o)
 			KG_FATAL, "%s: %s", path, err_text(e == E_FORMAT ? E_KEY_FORMAT : e));
 	key_free(k);
 	buf_done(&line);
-	buf_done(&blob);
-	buf_done(&base64);
 	buf_done(&text);
 	return state;
 }

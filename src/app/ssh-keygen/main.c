@@ -101,23 +101,18 @@ static int parse(struct kg_options *o, int argc, char **argv)
 	return KG_OK;
 }
 
-/* -m: RFC4716, for -e and -i. */
-static int check_format(const struct kg_options *o)
+/* -m: how public keys are converted, and how private keys are written, where RFC4716 stands for
+ * OpenSSH's own form. */
+static int check_format(struct kg_options *o)
 {
 	struct cslice format = cslice_str(o->format);
-	if (ascii_eq_nocase(format, "RFC4716") || ascii_eq_nocase(format, "ssh2"))
-		return KG_OK;
-	if (!ascii_eq_nocase(format, "PEM") && !ascii_eq_nocase(format, "PKCS8"))
+	if (ascii_eq_nocase(format, "PEM"))
+		o->write.form = KEY_FORM_PEM;
+	else if (ascii_eq_nocase(format, "PKCS8"))
+		o->write.form = KEY_FORM_PKCS8;
+	else if (!ascii_eq_nocase(format, "RFC4716") && !ascii_eq_nocase(format, "ssh2"))
 		return kg_say(KG_FATAL, "Unsupported conversion format \"%s\"", o->format);
-	if (o->export_key || o->import_key || o->import_alias)
-		return kg_say(KG_USAGE,
-			"ssh-keygen: -m %s is not built yet: take -m RFC4716, which -%c has "
-			"without -m too",
-			o->format, o->export_key ? 'e' : 'i');
-	return kg_say(KG_USAGE,
-		"ssh-keygen: -m %s is not built yet: leave out -m, and the key is written in "
-		"OpenSSH's format; keys that openssl genpkey makes are read",
-		o->format);
+	return KG_OK;
 }
 
 static int check_values(struct kg_options *o)

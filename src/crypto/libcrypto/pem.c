@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * pem - private keys in PEM (PKCS #1, SEC 1) and PKCS #8, plain or encrypted
+ * pem - keys in PEM (PKCS #1, SEC 1), PKCS #8 and as SubjectPublicKeyInfo
  *
  * The library asks for a passphrase only when the key is encrypted, so having been asked tells a
  * wrong passphrase from a broken file.
  */
 #include <openssl/bio.h>
 #include <openssl/pem.h>
+#include <openssl/pkcs12.h>
 
 #include "crypto/libcrypto/lib.h"
 
@@ -77,4 +78,106 @@ err_t pem_private_read(struct pem_key *out, struct cslice text, struct cslice pa
 	}
 	*out = (struct pem_key){.k = key, .is_rsa = key->is_rsa};
 	return OK;
+}
+
+/* What was written so far goes to out when it is whole. */
+static err_t give(BIO *from, bool is_whole, struct buf *out)
+{
+	char *text = NULL;
+	long n = is_whole ? BIO_get_mem_data(from, &text) : 0;
+	err_t e = n > 0 ? OK : lib_fail(E_CRYPTO);
+	if (e == OK) {
+		buf_put(out, text, (size_t)n);
+		e = buf_err(out);
+	}
+	BIO_free(from);
+	return e;
+}
+
+/* By the older calls: the encoders of the library look the cipher up in tables that are not filled
+ * here, and not at the object that they are given. */
+static int write_pkcs8(BIO *to, const struct pkey *k, struct cslice passphrase)
+{
+	PKCS8_PRIV_KEY_INFO *clear = EVP_PKEY2PKCS8(k->k);
+	X509_SIG *locked = NULL;
+	int done = 0;
+	if (clear != NULL && passphrase.n == 0)
+		done = PEM_write_bio_PKCS8_PRIV_KEY_INFO(to, clear);
+	else if (clear != NULL)
+		locked = PKCS8_encrypt(-1, EVP_aes_128_cbc(), (const char *)passphrase.p,
+			(int)passphrase.n, NULL, 0, 0, clear);
+	if (locked != NULL)
+		done = PEM_write_bio_PKCS8(to, locked);
+	X509_SIG_free(locked);
+	PKCS8_PRIV_KEY_INFO_free(clear);
+	return done;
+}
+
+static int write_old(BIO *to, const struct pkey *k, struct cslice passphrase)
+{
+	/* The library asks at the terminal when there is a cipher and no passphrase. */
+	return PEM_write_bio_PrivateKey_traditional(to, k->k,
+		passphrase.n > 0 ? EVP_aes_128_cbc() : NULL, passphrase.p, (int)passphrase.n, NULL,
+		NULL);
+}
+
+err_t pem_private_write(
+	const struct pkey *k, enum pem_form form, struct cslice passphrase, struct buf *out)
+{
+	if (!k->is_private)
+		return E_KEY_PUBLIC;
+	if (passphrase.n > INT32_MAX)
+		return E_LIMIT;
+	BIO *to = BIO_new(BIO_s_mem());
+	if (to == NULL)
+		return lib_fail(E_MEM);
+	int done =
+		form == PEM_PKCS8 ? write_pkcs8(to, k, passphrase) : write_old(to, k, passphrase);
+	return give(to, done == 1, out);
+}
+
+/* PKCS #1 (RFC 8017 A.1.1) */
+static int write_rsa_public(BIO *to, const struct pkey *k)
+{
+	unsigned char *der = NULL;
+	int n = i2d_PublicKey(k->k, &der);
+	int done = n > 0 ? PEM_write_bio(to, PEM_STRING_RSA_PUBLIC, "", der, n) : 0;
+	OPENSSL_free(der);
+	return done > 0;
+}
+
+err_t pem_public_write(const struct pkey *k, enum pem_form form, struct buf *out)
+{
+	BIO *to = BIO_new(BIO_s_mem());
+	if (to == NULL)
+		return lib_fail(E_MEM);
+	int done = form == PEM_OLD && k->is_rsa ? write_rsa_public(to, k)
+						: PEM_write_bio_PUBKEY(to, k->k);
+	return give(to, done == 1, out);
+}
+
+static EVP_PKEY *read_rsa_public(BIO *in)
+{
+	unsigned char *der = NULL;
+	long n = 0;
+	if (PEM_bytes_read_bio(&der, &n, NULL, PEM_STRING_RSA_PUBLIC, in, NULL, NULL) != 1)
+		return NULL;
+	const unsigned char *at = der;
+	EVP_PKEY *k = d2i_PublicKey(EVP_PKEY_RSA, NULL, &at, n);
+	OPENSSL_free(der);
+	return k;
+}
+
+err_t pem_public_read(struct pkey **out, struct cslice text)
+{
+	static const char old[] = "-----BEGIN " PEM_STRING_RSA_PUBLIC "-----";
+	BIO *in = text.n > 0 && text.n <= INT32_MAX ? BIO_new_mem_buf(text.p, (int)text.n) : NULL;
+	if (in == NULL)
+		return lib_fail(text.n > 0 && text.n <= INT32_MAX ? E_MEM : E_KEY_FORMAT);
+	bool is_old = memmem(text.p, text.n, old, sizeof(old) - 1) != NULL;
+	EVP_PKEY *k = is_old ? read_rsa_public(in) : PEM_read_bio_PUBKEY(in, NULL, NULL, NULL);
+	BIO_free(in);
+	if (k == NULL)
+		return lib_fail(E_KEY_FORMAT);
+	return lib_pkey_adopt(out, k, false);
 }

@@ -14,6 +14,11 @@ void pkey_free(struct pkey *k)
 	free(k);
 }
 
+bool pkey_is_rsa(const struct pkey *k)
+{
+	return k->is_rsa;
+}
+
 size_t pkey_bits(const struct pkey *k)
 {
 	int bits = EVP_PKEY_get_bits(k->k);

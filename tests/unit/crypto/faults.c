@@ -8,6 +8,7 @@
 #include <openssl/evp.h>
 #include <openssl/param_build.h>
 #include <openssl/pem.h>
+#include <openssl/pkcs12.h>
 #include <openssl/sha.h>
 
 #include "faults.h"
@@ -61,6 +62,13 @@ static bool fails(const char *name)
 	int __real_##name parameters;                                                              \
 	int __wrap_##name parameters;                                                              \
 	int __wrap_##name parameters                                                               \
+	{                                                                                          \
+		return fails(#name) ? (gives_negative ? -1 : 0) : __real_##name arguments;         \
+	}
+#define LONG(name, parameters, arguments)                                                          \
+	long __real_##name parameters;                                                             \
+	long __wrap_##name parameters;                                                             \
+	long __wrap_##name parameters                                                              \
 	{                                                                                          \
 		return fails(#name) ? (gives_negative ? -1 : 0) : __real_##name arguments;         \
 	}
@@ -135,6 +143,19 @@ INT(OSSL_PARAM_BLD_push_utf8_string, (OSSL_PARAM_BLD *l, const char *k, const ch
 POINTER(OSSL_PARAM *, OSSL_PARAM_BLD_to_param, (OSSL_PARAM_BLD *l), (l))
 POINTER(BIO *, BIO_new_mem_buf, (const void *p, int n), (p, n))
 POINTER(EVP_PKEY *, PEM_read_bio_PrivateKey, (BIO *b, EVP_PKEY **k, pem_password_cb *cb, void *u), (b, k, cb, u))
+POINTER(BIO *, BIO_new, (const BIO_METHOD *m), (m))
+LONG(BIO_ctrl, (BIO *b, int what, long n, void *p), (b, what, n, p))
+POINTER(PKCS8_PRIV_KEY_INFO *, EVP_PKEY2PKCS8, (const EVP_PKEY *k), (k))
+POINTER(X509_SIG *, PKCS8_encrypt, (int nid, const EVP_CIPHER *c, const char *pass, int n, unsigned char *salt, int salt_n, int rounds, PKCS8_PRIV_KEY_INFO *k), (nid, c, pass, n, salt, salt_n, rounds, k))
+INT(PEM_write_bio_PKCS8, (BIO *b, const X509_SIG *s), (b, s))
+INT(PEM_write_bio_PKCS8_PRIV_KEY_INFO, (BIO *b, const PKCS8_PRIV_KEY_INFO *k), (b, k))
+INT(PEM_write_bio_PrivateKey_traditional, (BIO *b, const EVP_PKEY *k, const EVP_CIPHER *c, const unsigned char *pass, int n, pem_password_cb *cb, void *u), (b, k, c, pass, n, cb, u))
+INT(PEM_write_bio_PUBKEY, (BIO *b, const EVP_PKEY *k), (b, k))
+INT(PEM_write_bio, (BIO *b, const char *name, const char *head, const unsigned char *p, long n), (b, name, head, p, n))
+INT(i2d_PublicKey, (const EVP_PKEY *k, unsigned char **p), (k, p))
+INT(PEM_bytes_read_bio, (unsigned char **p, long *n, char **found, const char *name, BIO *b, pem_password_cb *cb, void *u), (p, n, found, name, b, cb, u))
+POINTER(EVP_PKEY *, d2i_PublicKey, (int type, EVP_PKEY **k, const unsigned char **p, long n), (type, k, p, n))
+POINTER(EVP_PKEY *, PEM_read_bio_PUBKEY, (BIO *b, EVP_PKEY **k, pem_password_cb *cb, void *u), (b, k, cb, u))
 POINTER(void *, malloc, (size_t n), (n))
 POINTER(void *, calloc, (size_t m, size_t n), (m, n))
 /* clang-format on */

@@ -352,6 +352,42 @@ static err_t op_pem_ec(void)
 	return pem(pem_ec);
 }
 
+/* Each form of a private and a public key; what is written is read back. */
+static err_t pem_out(const struct pkey *k, enum pem_form form, const char *passphrase)
+{
+	struct buf text;
+	struct pkey *pub = NULL;
+	buf_init(&text, 16384);
+	err_t e = pem_private_write(k, form, cslice_str(passphrase), &text);
+	assert_true(e == OK || text.n == 0);
+	if (e == OK) {
+		buf_clear(&text);
+		e = pem_public_write(k, form, &text);
+		assert_true(e == OK || text.n == 0);
+	}
+	if (e == OK)
+		e = pem_public_read(&pub, buf_bytes(&text));
+	assert_int_equal(e == OK, pub != NULL);
+	pkey_free(pub);
+	buf_done(&text);
+	return e;
+}
+
+static err_t op_pem_write_old(void)
+{
+	return pem_out(good.rsa_key, PEM_OLD, "pass phrase");
+}
+
+static err_t op_pem_write_pkcs8(void)
+{
+	return pem_out(good.ec, PEM_PKCS8, "pass phrase");
+}
+
+static err_t op_pem_write_plain(void)
+{
+	return pem_out(good.ec, PEM_PKCS8, "");
+}
+
 /* clang-format off */
 static const struct {
 	const char *name;
@@ -366,7 +402,8 @@ static const struct {
 	{"ec parts", op_ec_parts}, {"ecdsa sign", op_ecdsa_sign}, {"ecdsa verify", op_ecdsa_verify},
 	{"rsa public", op_rsa_public}, {"rsa private", op_rsa_private}, {"rsa parts", op_rsa_parts},
 	{"rsa sign", op_rsa_sign}, {"rsa verify", op_rsa_verify}, {"pem ed25519", op_pem_ed25519},
-	{"pem ec", op_pem_ec},
+	{"pem ec", op_pem_ec}, {"pem write", op_pem_write_old},
+	{"pem write pkcs8", op_pem_write_pkcs8}, {"pem write plain", op_pem_write_plain},
 };
 /* clang-format on */
 

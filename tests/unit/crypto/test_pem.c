@@ -293,6 +293,78 @@ static void read_keys_sign_and_have_their_numbers(void **state)
 		buf_done(&numbers[i]);
 }
 
+static void one_form_comes_back(const struct pkey *k, enum pem_form form, const char *passphrase)
+{
+	struct buf text;
+	struct pem_key again = {0}, wrong = {0};
+	buf_init(&text, 16384);
+	assert_ok(pem_private_write(k, form, cslice_str(passphrase), &text));
+	assert_ok(pem_private_read(&again, buf_bytes(&text), cslice_str(passphrase)));
+	assert_int_equal(pkey_bits(again.k), pkey_bits(k));
+	if (passphrase[0] != '\0') {
+		assert_err(pem_private_read(&wrong, buf_bytes(&text), cslice_str("wrong")),
+			E_PASSPHRASE);
+		assert_err(
+			pem_private_read(&wrong, buf_bytes(&text), cslice_str("")), E_PASSPHRASE);
+	}
+	struct pkey *pub = NULL;
+	buf_clear(&text);
+	assert_ok(pem_public_write(again.k, form, &text));
+	assert_ok(pem_public_read(&pub, buf_bytes(&text)));
+	if (pkey_is_rsa(k)) {
+		struct buf sig;
+		buf_init(&sig, 512);
+		assert_ok(pkey_rsa_sign(again.k, HASH_SHA256, cslice_str("m"), &sig));
+		assert_ok(pkey_rsa_verify(pub, HASH_SHA256, cslice_str("m"), buf_bytes(&sig)));
+		buf_done(&sig);
+	} else {
+		uint8_t r[EC_FIELD_MAX], s[EC_FIELD_MAX];
+		size_t n = ec_field_size(EC_P256);
+		assert_ok(pkey_ecdsa_sign(k, HASH_SHA256, cslice_str("m"), r, s));
+		assert_ok(pkey_ecdsa_verify(
+			pub, HASH_SHA256, cslice_str("m"), cslice_of(r, n), cslice_of(s, n)));
+	}
+	assert_err(pem_private_write(pub, form, cslice_str(""), &text), E_KEY_PUBLIC);
+	pkey_free(pub);
+	pkey_free(again.k);
+	buf_done(&text);
+}
+
+static void what_is_written_is_read_back(void **state)
+{
+	(void)state;
+	struct pkey *rsa = NULL, *ec = NULL;
+	assert_ok(pkey_rsa_generate(&rsa, 1024));
+	assert_ok(pkey_ec_generate(&ec, EC_P256));
+	for (enum pem_form form = PEM_OLD; form <= PEM_PKCS8; form++) {
+		one_form_comes_back(rsa, form, "");
+		one_form_comes_back(rsa, form, "pass phrase");
+		one_form_comes_back(ec, form, "");
+		one_form_comes_back(ec, form, "pass phrase");
+	}
+	pkey_free(ec);
+	pkey_free(rsa);
+}
+
+static void public_files_that_hold_no_such_key_are_refused(void **state)
+{
+	(void)state;
+	/* RFC 8410 10.1 */
+	static const char ed[] = "-----BEGIN PUBLIC KEY-----\n"
+				 "MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n"
+				 "-----END PUBLIC KEY-----\n";
+	static const char *const broken[] = {"", "words\n", "-----BEGIN PUBLIC KEY-----\n",
+		"-----BEGIN RSA PUBLIC KEY-----\n",
+		"-----BEGIN RSA PUBLIC KEY-----\nAAAA\n-----END RSA PUBLIC KEY-----\n",
+		"-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"};
+	struct pkey *k = NULL;
+	assert_err(pem_public_read(&k, cslice_str(ed)), E_KEY_TYPE);
+	for (size_t i = 0; i < ARRAY_N(broken); i++)
+		assert_err(pem_public_read(&k, cslice_str(broken[i])), E_KEY_FORMAT);
+	assert_err(pem_public_read(&k, cslice_str(rsa_pem)), E_KEY_FORMAT);
+	assert_null(k);
+}
+
 static void text_around_and_crlf_do_not_matter(void **state)
 {
 	(void)state;
@@ -340,6 +412,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files_are_read_or_refused_with_the_reason),
 		cmocka_unit_test(read_keys_sign_and_have_their_numbers),
+		cmocka_unit_test(what_is_written_is_read_back),
+		cmocka_unit_test(public_files_that_hold_no_such_key_are_refused),
 		cmocka_unit_test(text_around_and_crlf_do_not_matter),
 		cmocka_unit_test(truncated_files_are_refused),
 		cmocka_unit_test(a_private_half_of_another_key_is_refused),
