@@ -101,7 +101,7 @@ void remote_dir_free(struct remote_dir *d);
  * within the loop: OK, E_STATUS (code and why as they were for it), or the connection's end.  The
  * struct lives in its owner, unmoved, until then.
  */
-#define REMOTE_AHEAD_MAX 16
+#define REMOTE_AHEAD_MAX 32
 struct remote_listing {
 	void (*on_done)(struct remote_listing *l, err_t e);
 	void *arg;
