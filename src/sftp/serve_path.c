@@ -47,7 +47,9 @@ void sf_on_hardlink(struct sf_server *s, uint32_t id, const struct sf_hardlink *
 
 void sf_on_symlink(struct sf_server *s, uint32_t id, const struct sf_symlink *m)
 {
-	const char *target = sf_path(s, 0, m->target), *path = sf_path(s, 1, m->path);
+	bool is_swapped = s->env.has_link_first;
+	const char *target = sf_path(s, 0, is_swapped ? m->path : m->target),
+		   *path = sf_path(s, 1, is_swapped ? m->target : m->path);
 	sf_say(s, LOG_L_INFO, "symlink old \"%s\" new \"%s\"", target, path);
 	sf_reply_status(s, id, s->env.fs->symlink(s->env.fs_arg, target, path));
 }

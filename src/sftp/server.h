@@ -24,7 +24,8 @@ struct sf_server_env {
 	const struct sf_fs *fs; /* borrowed, with fs_arg, until sf_server_free */
 	void *fs_arg;
 	struct sf_policy policy;
-	size_t handles_max; /* files and directories open at once; what LIMITS says */
+	size_t handles_max;  /* files and directories open at once; what LIMITS says */
+	bool has_link_first; /* the client's SYMLINK names the new link first, as the draft does */
 
 	/* The lines of the log, in OpenSSH's words; NULL: none are made.  text is as the client
 	 * sent it: not safe to print. */

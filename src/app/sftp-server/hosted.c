@@ -86,6 +86,7 @@ static err_t start(struct hosted *h)
 	struct sf_server_env env = {.fs = &disk_face,
 		.fs_arg = &h->disk,
 		.policy = h->o.policy,
+		.has_link_first = h->env.has_link_first,
 		.handles_max = sftp_handles_max(HOST_FDS),
 		.say = say,
 		.say_arg = h,

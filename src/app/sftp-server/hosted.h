@@ -25,8 +25,9 @@ struct hosted_env {
 	int argc;
 	char **argv; /* borrowed, as all below, until hosted_free */
 	const struct me *me;
-	const char *from;   /* the client's address, for the log */
-	bool may_lack_home; /* then it starts in the root directory */
+	const char *from;    /* the client's address, for the log */
+	bool has_link_first; /* of the client: sf_server_env */
+	bool may_lack_home;  /* then it starts in the root directory */
 	struct hosted_place *place;
 	void (*log_back)(void *arg); /* the log is the host's again */
 	void *arg;

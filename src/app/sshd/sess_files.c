@@ -15,12 +15,16 @@
 #include <unistd.h>
 
 #include "app/sshd/sess.h"
+#include "transport/peer.h"
 
 #define TURN_IN     ((size_t)1024 * 1024) /* bytes of requests a turn; a whole one always has room */
 #define TURN_OUT    ((size_t)320 * 1024)  /* room asked for: the longest reply to READ, and some */
 #define TURN_WORDS  ((size_t)32 * 1024)
 #define TURNS       4
 #define SFTP_SERVER LIBEXECDIR "/sftp-server"
+
+/* Clients that send SYMLINK as the draft has it unless the server's version is one of OpenSSH's. */
+static const char link_first[] = "libssh_*";
 
 /* ---- may it be? ---- */
 /* Shells whose start-up does nothing to a file server; any other one is asked to run it. */
@@ -110,6 +114,7 @@ err_t sess_files_start(struct sess *s)
 		.argv = s->files.words.v,
 		.me = &s->files.me,
 		.from = st->ends.remote,
+		.has_link_first = peer_is(tp_peer_version(s->server->tp), link_first),
 		.may_lack_home = s->server->has_root,
 		.place = &s->server->place,
 		.log_back = log_back,

@@ -309,6 +309,29 @@ static void symlink_takes_its_target_first(void **state)
 	fx_end(&x);
 }
 
+static void symlink_of_a_client_by_the_draft(void **state)
+{
+	struct fx x;
+	fx_start(&x);
+	sf_server_free(x.s);
+	struct sf_server_env env = {
+		.fs = &memfs_face, .fs_arg = &x.fs, .handles_max = 4, .has_link_first = true};
+	assert_int_equal(sf_server_new(&x.s, &env), OK);
+	(void)feed(&x, cslice_of("\0\0\0\5\1\0\0\0\3", 9));
+	x.out_at = x.out.n;
+	send_symlink(&x, (struct sf_symlink){.target = STR("/new"), .path = STR("/file")});
+	expect_code(&x, SF_ok);
+	send_readlink(&x, (struct sf_readlink){.path = STR("/new")});
+	struct reply r = reply_to_last(&x);
+	struct sf_name m;
+	struct sf_entry e;
+	assert_int_equal(r.no, SF_MSG_name);
+	assert_int_equal(sf_get_name(r.body, &m), OK);
+	assert_int_equal(sf_next_entry(&m.entries, &e), OK);
+	assert_true(cslice_eq_str(e.filename, "/file"));
+	fx_end(&x);
+}
+
 static void a_path_is_expanded(void **state)
 {
 	static const struct {
@@ -596,6 +619,7 @@ int main(void)
 		cmocka_unit_test(denied_wins_over_allowed_and_is_not_advertised),
 		cmocka_unit_test(rename_replaces_only_when_told),
 		cmocka_unit_test(symlink_takes_its_target_first),
+		cmocka_unit_test(symlink_of_a_client_by_the_draft),
 		cmocka_unit_test(a_path_is_expanded),
 		cmocka_unit_test(setting_goes_on_after_a_failure_and_tells_it),
 		cmocka_unit_test(a_link_itself_is_set_but_has_no_size),
