@@ -546,6 +546,18 @@ def test_peers(world, ours, stranger, way):
     assert "No such file" in ends.bad(*way, ends.at("none"), ends.here / "none")
 
 
+def test_go_server(world, server, ours):
+    """golang's pkg/sftp, as a program of -D: it has no limits@openssh.com."""
+    ends = Ends(world, server, ours)
+    run = ["-D", peers.go_peer("go-sftp")[0]]
+    make_tree(ends.here / "tree", 4, 40, 5000)
+    worlds.fill(ends.here / "tree" / "large", 8)
+    ends.good(*run, "-r", ends.here / "tree", ends.at("copy"))
+    ends.good(*run, "-r", ends.at("copy"), ends.here / "back")
+    assert hashes(ends.far / "copy") == hashes(ends.here / "back") == hashes(ends.here / "tree")
+    assert f"{ends.far}/none: No such file or directory" in ends.bad(*run, ends.at("none"), ends.here / "none")
+
+
 # -- the command line ---------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("words,says,status", [
