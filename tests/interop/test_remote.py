@@ -148,6 +148,23 @@ def test_lost_connection_is_told(probe, server):
     assert status == 255 and err != "", (status, err)
 
 
+def test_silent_server_is_given_up(probe, server):
+    begin = time.monotonic()
+    stop = "(sleep 12; kill -CONT $PPID) >/dev/null 2>&1 & kill -STOP $PPID"
+    status, out, err = run(probe, server, "exec", stop, more=["ServerAliveInterval=1", "ServerAliveCountMax=1"])
+    assert status == 255 and "Timeout, server 127.0.0.1 not responding." in err, (status, err)
+    assert time.monotonic() - begin < 10
+
+
+def test_new_keys_while_much_is_under_way(probe, server, tree):
+    big = tree.parent / f"big-{server.programs.name}"
+    big.write_bytes(os.urandom(1 << 20) * 16)
+    big.chmod(0o644)
+    status, out, err = run(probe, server, "pull", big, more=["RekeyLimit=1M"])
+    assert status == 0 and out.startswith(b"16777216 bytes"), (status, out, err)
+    big.unlink()
+
+
 def test_refused_login_is_told(probe, server):
     status, out, err = run(probe, server, "ls", ".", more=["PubkeyAuthentication=no"])
     assert status == 1 and "Permission denied" in err, err

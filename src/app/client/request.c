@@ -175,8 +175,9 @@ static void on_alive_timer(struct ev_timer *t, uint64_t now_us)
 	if (s->alive_missed >= s->cfg.server_alive_count_max && s->cfg.server_alive_count_max > 0) {
 		s->hooks->words(s);
 		ssh_say(LOG_L_FATAL, "Timeout, server %s not responding.", s->host);
-		s->why = E_TIMEOUT;
 		ssh_finish(s, SSH_EXIT_ERROR, NULL);
+		s->why = E_TIMEOUT;
+		s->hooks->closed(s); /* nothing else tells whoever waits for the server */
 		return;
 	}
 	s->alive_missed++;
