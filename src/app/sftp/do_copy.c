@@ -36,21 +36,24 @@ static void pairs_free(struct pairs *p)
 	free(p->v);
 }
 
+static err_t pairs_room(struct pairs *p)
+{
+	if (p->n < p->cap)
+		return OK;
+	size_t cap = p->cap == 0 ? 16 : 2 * p->cap;
+	struct pair *v = realloc(p->v, cap * sizeof(*v));
+	if (v == NULL)
+		return E_MEM;
+	p->v = v;
+	p->cap = cap;
+	return OK;
+}
+
 /* Its own copy of from; takes to. */
 static err_t pairs_add(struct pairs *p, const char *from, char *to)
 {
-	if (p->n == p->cap) {
-		size_t cap = p->cap == 0 ? 16 : 2 * p->cap;
-		struct pair *v = realloc(p->v, cap * sizeof(*v));
-		if (v == NULL) {
-			free(to);
-			return E_MEM;
-		}
-		p->v = v;
-		p->cap = cap;
-	}
 	char *copy = strdup(from);
-	if (copy == NULL || to == NULL) {
+	if (copy == NULL || to == NULL || pairs_room(p) != OK) {
 		free(copy);
 		free(to);
 		return E_MEM;
@@ -61,24 +64,28 @@ static err_t pairs_add(struct pairs *p, const char *from, char *to)
 	return OK;
 }
 
-static int by_target(const void *a, const void *b)
+struct target {
+	const char *path;
+};
+
+static int by_path(const void *a, const void *b)
 {
-	const struct pair *const *x = a, *const *y = b;
-	return strcmp((*x)->to, (*y)->to);
+	const struct target *x = a, *y = b;
+	return strcmp(x->path, y->path);
 }
 
 /* Do two of them write to the same place?  Then they must not do so at once. */
 static err_t has_twins(const struct pairs *p, bool *out)
 {
 	bool found = false;
-	const struct pair **v = calloc(p->n + 1, sizeof(*v));
+	struct target *v = calloc(p->n + 1, sizeof(*v));
 	if (v == NULL)
 		return E_MEM;
 	for (size_t i = 0; i < p->n; i++)
-		v[i] = &p->v[i];
-	qsort(v, p->n, sizeof(*v), by_target);
+		v[i].path = p->v[i].to;
+	qsort(v, p->n, sizeof(*v), by_path);
 	for (size_t i = 1; i < p->n && !found; i++)
-		found = strcmp(v[i - 1]->to, v[i]->to) == 0;
+		found = strcmp(v[i - 1].path, v[i].path) == 0;
 	free(v);
 	*out = found;
 	return OK;
@@ -179,7 +186,7 @@ static err_t copy(struct sftp *s, const struct command *c, const struct pairs *p
  */
 /* The last part of from as a name in dir.  What has none (".", "..", "/") is copied into dir
  * itself. */
-static char *target(const char *dir, const char *from)
+static char *name_in(const char *dir, const char *from)
 {
 	char *copy = strdup(from);
 	if (copy == NULL)
@@ -207,7 +214,8 @@ static err_t get_pairs(const struct remote_paths *found, const char *to, struct 
 	bool is_dir = to == NULL || path_is_local_dir(to);
 	for (size_t i = 0; i < found->n; i++) {
 		if (is_dir)
-			TRY(pairs_add(out, found->v[i], target(to != NULL ? to : "", found->v[i])));
+			TRY(pairs_add(
+				out, found->v[i], name_in(to != NULL ? to : "", found->v[i])));
 		else
 			TRY(pairs_add(out, found->v[i], strdup(to)));
 		out->v[out->n - 1].is_peer_name = is_dir && found->has_matched;
@@ -298,7 +306,7 @@ static err_t put_pairs(struct sftp *s, const struct command *c, const glob_t *g,
 		if (g->gl_pathc > 1 && is_self(g->gl_pathv[i]))
 			continue;
 		e = pairs_add(
-			out, g->gl_pathv[i], is_dir ? target(to, g->gl_pathv[i]) : strdup(to));
+			out, g->gl_pathv[i], is_dir ? name_in(to, g->gl_pathv[i]) : strdup(to));
 		if (e != OK)
 			(void)sftp_fail(s, e, "%s", c->name);
 	}

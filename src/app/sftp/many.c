@@ -75,7 +75,8 @@ err_t sftp_stat_many(struct sftp *s, char *const *paths, size_t n, struct sf_att
 	struct many *m = calloc(1, sizeof(*m));
 	if (m == NULL)
 		return E_MEM;
-	*m = (struct many){.s = s, .paths = paths, .a = a, .ok = ok, .n = n};
+	*m = (struct many){.s = s, .paths = paths, .a = a, .n = n};
+	m->ok = ok;
 	for (size_t i = 0; i < AT_ONCE && i < n; i++)
 		ask_next(m, &m->v[i]);
 	err_t e = wait_all(m);

@@ -126,7 +126,7 @@ static err_t obey_all(struct sftp *s)
 /* ---- the beginning ------------------------------------------------------------------------------
  */
 /* A file that the command line names is fetched, and that is all. */
-static err_t fetch(struct sftp *s, char *pattern)
+static err_t fetch(struct sftp *s, const char *pattern)
 {
 	char name[] = "get";
 	struct command c = {.row = command_find(name), .name = name};

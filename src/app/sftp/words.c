@@ -41,6 +41,17 @@ static void begin(struct split *s)
 	s->w->last_at = (size_t)(s->at - s->line);
 }
 
+static err_t add(struct words *w, char *word)
+{
+	char **v = realloc(w->v, (w->n + 2) * sizeof(*v));
+	if (v == NULL)
+		return E_MEM;
+	w->v = v;
+	w->v[w->n++] = word;
+	w->v[w->n] = NULL;
+	return OK;
+}
+
 static err_t end(struct split *s)
 {
 	if (!s->is_inside)
@@ -48,18 +59,12 @@ static err_t end(struct split *s)
 	buf_put_u8(&s->word, 0);
 	TRY(buf_err(&s->word));
 	char *copy = strdup((const char *)s->word.p);
-	char **v = realloc(s->w->v, (s->w->n + 2) * sizeof(*v));
-	if (v != NULL)
-		s->w->v = v;
-	if (v == NULL || copy == NULL) {
+	err_t e = copy != NULL ? add(s->w, copy) : E_MEM;
+	if (e != OK)
 		free(copy);
-		return E_MEM;
-	}
-	v[s->w->n++] = copy;
-	v[s->w->n] = NULL;
 	buf_clear(&s->word);
 	s->is_inside = false;
-	return OK;
+	return e;
 }
 
 /* At a backslash; leaves `at` on the last byte that it took. */
