@@ -21,8 +21,7 @@ void walker_free(struct walker *w)
 {
 	if (w->dir != NULL)
 		(void)closedir(w->dir);
-	free(w->now.p);
-	free(w->next.p);
+	walk_remote_free(w);
 	list_remove(&w->link);
 	w->x->walkers_n--;
 	place_drop(w->to);
@@ -78,6 +77,7 @@ void plan_dir(struct job *j)
 		return;
 	}
 	*w = (struct walker){.x = x, .to = to, .from = j->from, .depth = j->depth + 1, .dir = dir};
+	list_init(&w->batches);
 	j->from = NULL;
 	list_push(&x->walkers, &w->link);
 	x->walkers_n++;
@@ -245,7 +245,6 @@ static bool walk_remote(struct walker *w)
 		return false;
 	walk_remote_take(w);
 	remote_entry(w, &e, is_unknown);
-	walk_remote_done(w);
 	return true;
 }
 
@@ -298,7 +297,7 @@ static bool next_entry(struct xfer *x)
 		bool is_one = !w->is_over && (w->dir != NULL ? walk_local(w) : walk_remote(w));
 		if (is_one)
 			return true;
-		if (w->is_over && !w->is_asked)
+		if (w->is_over && w->asked_n == 0)
 			walker_free(w);
 	}
 	return false;
@@ -320,7 +319,7 @@ void plan_stop(struct xfer *x)
 	list_each (at, tmp, &x->walkers) {
 		struct walker *w = LIST_ENTRY(at, struct walker, link);
 		w->is_over = true;
-		if (!w->is_asked)
+		if (w->asked_n == 0)
 			walker_free(w);
 	}
 }

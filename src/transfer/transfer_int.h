@@ -124,10 +124,20 @@ struct job {
 
 /* ---- a directory of the source ------------------------------------------------------------------
  */
+#define WALK_AHEAD 8
+
 struct batch { /* entries of one READDIR */
-	uint8_t *p;
+	struct list link;
 	struct cslice rest;
 	uint32_t count;
+	size_t n;
+	uint8_t p[];
+};
+
+struct walk_ask {
+	struct sf_ask ask;
+	struct walker *w;
+	bool is_asked;
 };
 
 struct walker {
@@ -137,10 +147,11 @@ struct walker {
 	char *from;
 	unsigned depth;
 	DIR *dir; /* local */
-	struct sf_ask ask;
 	struct xfer_handle handle;
-	struct batch now, next;
-	bool is_asked, is_opened, is_eof, is_over;
+	struct walk_ask asks[WALK_AHEAD];
+	struct list batches;
+	size_t asked_n, ahead;
+	bool is_opened, is_eof, is_over;
 };
 
 struct xfer_end {         /* one of both ends */
@@ -171,7 +182,8 @@ struct xfer {
 	size_t items_n, items_cap, items_at;
 	struct list walkers, jobs, ready, movers, endings, refused, slots, wslots;
 	size_t walkers_n, jobs_n, unknown_n, files_max;
-	size_t asks; /* requests that refer to something of ours */
+	size_t batch_bytes; /* of names that are ahead */
+	size_t asks;        /* requests that refer to something of ours */
 	size_t places;
 	struct gather gather;
 	struct rate rate;
@@ -219,7 +231,7 @@ void plan_dir(struct job *j);
 void walk_remote_step(struct walker *w); /* asks for what is to be read next */
 bool walk_remote_peek(struct walker *w, struct sf_entry *out);
 void walk_remote_take(struct walker *w);
-void walk_remote_done(struct walker *w);
+void walk_remote_free(struct walker *w);
 void walker_free(struct walker *w);
 
 /* place.c */
