@@ -565,7 +565,12 @@ def test_go_server(world, server, ours):
     (["--hepl"], "is --help meant", 1), (["-P"], "option requires an argument -- P", 1), (["-l", "0", "a", "b"], "-l takes", 1),
     (["-X", "foo", "a", "b"], "Invalid -X option", 255), (["-X", "buffer=1m", "a", "b"], "Invalid buffer size", 255),
     (["-1", "a", "b"], "SSH protocol v.1", 255), (["a", "scp://h:x/y"], "invalid uri", 1), (["-P", "x", "a", "b"], "Bad port", 1),
-    (["-O", "--resume", "a", "h:b"], "leave -O out", 255), (["a", "me@:x"], "no host", 1)])
+    (["-O", "--resume", "a", "h:b"], "leave -O out", 255), (["-R", "--sparse", "g:a", "h:b"], "leave -R out", 255),
+    (["--atomic", "--resume", "a", "h:b"], "leave one out", 255), (["-J", "j", "a", "h:b"], "-J (jump hosts) is not", 255),
+    (["-q", "-P", "1", "a", "127.0.0.1:b"], "scp: Connection closed", 255),
+    (["-O", "-P", "1", "a", "127.0.0.1:b"], "Connection refused", 255),
+    (["-O", "-q", "-P", "1", "a", "127.0.0.1:b"], "scp: lost connection", 255),
+    (["a", "$(id)@h:b"], "contains invalid characters", 255), (["a", "h;x:b"], "contains invalid characters", 255), (["a", "me@:x"], "no host", 1)])
 def test_words_that_are_wrong(ours, words, says, status):
     got, _, err = feed([ours.scp, *words], None, 20)
     assert got == status and says in err, (got, err)

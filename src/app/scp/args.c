@@ -35,6 +35,12 @@ static err_t flag_quiet(struct scp *s, char letter, const char *argument)
 	return copy_flag(&s->copy, letter, argument);
 }
 
+static err_t flag_jump(struct scp *s, char letter, const char *argument)
+{
+	s->has_jump = true;
+	return copy_flag(&s->copy, letter, argument);
+}
+
 #define SWITCH(name, what)                                                                         \
 	static err_t flag_##name(struct scp *s, char letter, const char *argument)                 \
 	{                                                                                          \
@@ -250,15 +256,26 @@ static err_t take_letters(struct scp *s, const char *word, struct words *w)
 	return OK;
 }
 
-/* What the two protocols cannot do together. */
+/* What cannot be had together. */
 static err_t check_whole(const struct scp *s)
 {
-	if (!s->has_extras || (s->mode != SCP_OLD && !s->is_direct))
+	const char *what = NULL;
+	if (s->has_extras && s->mode == SCP_OLD)
+		what = "--atomic, --checksum, --fsync, --resume and --sparse need SFTP: leave -O "
+		       "out";
+	else if (s->has_extras && s->is_direct)
+		what = "--atomic, --checksum, --fsync, --resume and --sparse are not known to the "
+		       "scp "
+		       "of another host: leave -R out";
+	else if (s->opts.atomic && s->opts.resume)
+		what = "--atomic begins a new file, --resume goes on with the old one: leave one "
+		       "out";
+	else if (s->has_jump && s->copy.ssh_program == NULL && s->copy.server == NULL)
+		what = "-J (jump hosts) is not built yet: -S with another ssh, or ProxyCommand "
+		       "works";
+	if (what == NULL)
 		return OK;
-	fprintf(stderr,
-		"scp: --atomic, --checksum, --fsync, --resume and --sparse need SFTP between this "
-		"machine and the others: leave %s out\n",
-		s->mode == SCP_OLD ? "-O" : "-R");
+	fprintf(stderr, "scp: %s\n", what);
 	return E_UNSUPPORTED;
 }
 

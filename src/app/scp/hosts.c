@@ -52,6 +52,9 @@ static err_t connect_to(struct scp *s, const struct copy_to *to, struct copy_con
 		s->is_lost = true;
 		s->failed++;
 	}
+	if (e != OK && e != E_INTERRUPTED) /* also for those who silence the rest by -q */
+		scp_say(s, LOG_L_ERROR,
+			s->mode == SCP_OLD ? "lost connection" : "Connection closed");
 	return e;
 }
 

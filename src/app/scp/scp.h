@@ -67,7 +67,7 @@ struct scp {
 	struct rcp_opts old;       /* of the old protocol, and as the side of another scp */
 	char side;                 /* 'f', 't'; 0 = none */
 	bool is_direct, is_quiet;  /* -R, -q */
-	bool has_extras;           /* an option that only Bowline has */
+	bool has_extras, has_jump; /* an option that only Bowline has; -J */
 	uint32_t buffer, requests; /* -X */
 	struct target *sources, to;
 	const char **source_words;
