@@ -151,20 +151,30 @@ static bool civil_parse(struct cslice text, struct ak_civil *t)
 	       t->hour <= 23 && t->minute <= 59 && t->second <= 60;
 }
 
-/* The earliest of several wins. */
-static err_t opt_expiry(struct parse *p, struct cslice value)
+err_t ak_time_parse(struct cslice text,
+	bool (*local_time)(const struct ak_civil *t, uint64_t *out_s), uint64_t *out_s)
 {
 	struct ak_civil t;
 	uint64_t s;
-	bool is_utc = value.n > 0 && (value.p[value.n - 1] == 'Z' || value.p[value.n - 1] == 'z');
+	bool is_utc = text.n > 0 && (text.p[text.n - 1] == 'Z' || text.p[text.n - 1] == 'z');
 	if (is_utc)
-		value.n--;
-	if (!civil_parse(value, &t))
-		return refuse(p, "invalid expires time");
-	if (is_utc || p->q->local_time == NULL)
+		text.n--;
+	if (!civil_parse(text, &t))
+		return E_KEY_FORMAT;
+	if (is_utc || local_time == NULL)
 		s = days_of(t.year, t.month, t.day) * 86400 + t.hour * (uint64_t)3600 +
 		    t.minute * (uint64_t)60 + t.second;
-	else if (!p->q->local_time(&t, &s))
+	else if (!local_time(&t, &s))
+		return E_KEY_FORMAT;
+	*out_s = s;
+	return OK;
+}
+
+/* The earliest of several wins. */
+static err_t opt_expiry(struct parse *p, struct cslice value)
+{
+	uint64_t s;
+	if (ak_time_parse(value, p->q->local_time, &s) != OK)
 		return refuse(p, "invalid expires time");
 	if (!p->has_expiry || s < p->expiry_s)
 		p->expiry_s = s;

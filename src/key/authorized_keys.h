@@ -34,6 +34,11 @@ struct ak_civil { /* a date without a time zone */
 	uint32_t year, month, day, hour, minute, second;
 };
 
+/* YYYYMMDD, YYYYMMDDHHMM or with SS; Z behind it is UTC, else local_time says (NULL: UTC too).
+ * E_KEY_FORMAT: it is no such time. */
+MUST err_t ak_time_parse(struct cslice text,
+	bool (*local_time)(const struct ak_civil *t, uint64_t *out_s), uint64_t *out_s);
+
 struct ak_query {
 	const struct key *k;
 	const char *address; /* client address text; NULL when there is no socket (then from=

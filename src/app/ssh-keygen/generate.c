@@ -98,7 +98,7 @@ static void say_missing_public(const char *path)
 	free(name);
 }
 
-static bool may_overwrite(const char *path)
+bool kg_may_overwrite(const char *path)
 {
 	struct stat st;
 	struct buf line;
@@ -183,7 +183,7 @@ int kg_generate(struct kg_options *o)
 		return kg_say(KG_FATAL, "making the key failed: %s", err_text(e));
 	const char *path = kg_identity_path(o, type, "Enter file in which to save the key");
 	state = path != NULL ? make_ssh_dir(o, path) : KG_FAILED;
-	if (state == KG_OK && !may_overwrite(path))
+	if (state == KG_OK && !kg_may_overwrite(path))
 		state = KG_FAILED;
 	if (state == KG_OK)
 		state = ask_and_save(o, k, path);

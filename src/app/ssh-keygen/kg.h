@@ -6,6 +6,7 @@
 #include "app/common/keyfile.h"
 #include "base/text.h"
 #include "key/key.h"
+#include "os/file.h"
 #include "os/random.h"
 
 /* Exit states (compat 2.6): fatal errors are 255, refused questions and failed writes 1. */
@@ -26,6 +27,8 @@ struct kg_options {
 	/* what the values mean */
 	enum hash_id hash_id; /* of -E; hash is NULL when not given */
 	struct key_write_opts write;
+	const char *options[16]; /* of -O */
+	size_t options_n;
 	char *path_buf; /* owned: a path that was asked for or made up */
 };
 
@@ -69,6 +72,8 @@ struct kg_pair {
 	bool with_public;
 };
 MUST err_t kg_save(const struct kg_options *o, const struct kg_pair *pair);
+/* Asks where path is there already. */
+bool kg_may_overwrite(const char *path);
 /* "user@host" */
 void kg_default_comment(struct buf *out);
 
@@ -91,5 +96,7 @@ int kg_known_hosts(struct kg_options *o);
 int kg_print_sshfp(struct kg_options *o);
 int kg_export(struct kg_options *o);
 int kg_import(struct kg_options *o);
+/* -Y; files: what stands behind the options. */
+int kg_signatures(struct kg_options *o, char **files, size_t files_n);
 
 #endif

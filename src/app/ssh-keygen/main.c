@@ -43,7 +43,13 @@ static const char synopsis[] =
 	"       ssh-keygen -H [-f known_hosts_file]\n"
 	"       ssh-keygen -R hostname [-f known_hosts_file]\n"
 	"       ssh-keygen -r hostname [-g] [-f input_keyfile]\n"
-	"       ssh-keygen -A [-a rounds] [-f prefix_path]\n";
+	"       ssh-keygen -A [-a rounds] [-f prefix_path]\n"
+	"       ssh-keygen -Y find-principals -s signature_file -f allowed_signers_file\n"
+	"       ssh-keygen -Y match-principals -I signer_identity -f allowed_signers_file\n"
+	"       ssh-keygen -Y check-novalidate -n namespace -s signature_file\n"
+	"       ssh-keygen -Y sign -f key_file -n namespace file [-O option] ...\n"
+	"       ssh-keygen -Y verify -f allowed_signers_file -I signer_identity\n"
+	"                  -n namespace -s signature_file [-r revocation_file] [-O option]\n";
 
 static int usage(void)
 {
@@ -61,6 +67,30 @@ static const struct flag *flag_find(int letter)
 		if (flags[i].letter == letter)
 			return &flags[i];
 	return NULL;
+}
+
+/* Flags of -Y that mean something else in modes that are not built. */
+static const struct {
+	char letter;
+	size_t at;
+	const char *what;
+} signing_flags[] = {
+	{'I', offsetof(struct kg_options, identity), "certificates"},
+	{'n', offsetof(struct kg_options, names), "certificates"},
+	{'O', offsetof(struct kg_options, option), "options of a mode"},
+	{'s', offsetof(struct kg_options, sig_file), "certificates"},
+};
+
+/* Without -Y: was one of them given, or is `missing` one, whose argument is not there? */
+static int check_signing_flags(const struct kg_options *o, int missing)
+{
+	for (size_t i = 0; o->sign_action == NULL && i < ARRAY_N(signing_flags); i++)
+		if (signing_flags[i].letter == missing ||
+			*(const char *const *)(const void *)((const char *)o +
+							     signing_flags[i].at) != NULL)
+			return kg_say(KG_USAGE, "ssh-keygen: -%c is not built yet (%s)",
+				signing_flags[i].letter, signing_flags[i].what);
+	return KG_OK;
 }
 
 /* KG_OK: go on. */
@@ -82,6 +112,8 @@ static int parse(struct kg_options *o, int argc, char **argv)
 		if (f != NULL && f->later != NULL)
 			return kg_say(KG_USAGE, "ssh-keygen: -%c is not built yet (%s)", f->letter,
 				f->later);
+		if (c == ':' && check_signing_flags(o, optopt) != KG_OK)
+			return KG_USAGE;
 		if (f == NULL || c == ':') {
 			(void)usage(); /* the sentence last, where it is seen */
 			return kg_say(KG_USAGE,
@@ -91,10 +123,16 @@ static int parse(struct kg_options *o, int argc, char **argv)
 		}
 		if (f->has_argument)
 			*(const char **)(void *)((char *)o + f->at) = optarg;
-		else
+		if (c == 'O' && o->options_n == ARRAY_N(o->options))
+			return kg_say(KG_FATAL, "too many -O");
+		if (c == 'O')
+			o->options[o->options_n++] = optarg;
+		if (!f->has_argument)
 			*(bool *)((char *)o + f->at) = true;
 	}
-	if (optind < argc) {
+	if (check_signing_flags(o, 0) != KG_OK)
+		return KG_USAGE;
+	if (optind < argc && o->sign_action == NULL) {
 		(void)kg_say(0, "Too many arguments.");
 		return usage();
 	}
@@ -183,7 +221,9 @@ int main(int argc, char **argv)
 			KG_FATAL, "the cryptographic library does not start: %s", err_text(e));
 	state = check_values(&o);
 	if (state == KG_OK)
-		state = run(&o);
+		state = o.sign_action != NULL
+				? kg_signatures(&o, argv + optind, (size_t)(argc - optind))
+				: run(&o);
 	free(o.path_buf);
 	if (fflush(stdout) != 0 && state == KG_OK)
 		state = kg_say(KG_FATAL, "writing to standard output failed");
