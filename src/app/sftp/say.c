@@ -83,7 +83,7 @@ void sftp_say_closed(const struct sftp *s, err_t why)
 
 void sftp_put(const struct buf *out)
 {
-	if (buf_err(out) == OK)
+	if (buf_err(out) == OK && out->n > 0)
 		(void)fwrite(out->p, 1, out->n, stdout);
 	(void)fflush(stdout);
 }
