@@ -52,6 +52,7 @@ class Done:
         return self.clean()
 
     def clean(self):
+        assert b"Sanitizer" not in self.out and b"runtime error" not in self.out, self.out[:3000].decode(errors="replace")
         assert not re.search(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\xc2[\x80-\x9f]", self.out), self.out
         return self.out.decode(errors="replace")
 

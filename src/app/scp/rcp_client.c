@@ -32,9 +32,9 @@ err_t rcp_command(const struct rcp_opts *opts, char role, const char *path, char
 	buf_put_u8(&b, ' ');
 	if (path[0] == '\0')
 		path = ".";
-	buf_put(&b, path, strlen(path));
+	buf_put(&b, path, strlen(path) + 1);
 	err_t e = buf_err(&b);
-	char *text = e == OK ? strndup((const char *)b.p, b.n) : NULL;
+	char *text = e == OK ? strdup((const char *)b.p) : NULL;
 	buf_done(&b);
 	if (e != OK)
 		return e;
