@@ -103,7 +103,8 @@ int main(int argc, char **argv)
 	CHECK(26, a != NULL && a->mtime == 7654321 && (a->permissions & 0777) == 0600);
 	a = sftp_lstat(sftp, join(dir, "made/link"));
 	CHECK(27, a != NULL && a->type == SSH_FILEXFER_TYPE_SYMLINK);
-	CHECK(28, sftp_stat(sftp, join(dir, "none")) == NULL && sftp_get_error(sftp) == SSH_FX_NO_SUCH_FILE);
+	CHECK(28, sftp_stat(sftp, join(dir, "none")) == NULL &&
+			  sftp_get_error(sftp) == SSH_FX_NO_SUCH_FILE);
 	sftp_statvfs_t v = sftp_statvfs(sftp, dir);
 	CHECK(29, v != NULL && v->f_namemax == 255);
 	char *real = sftp_canonicalize_path(sftp, join(dir, "made/../made/./link"));
@@ -114,7 +115,8 @@ int main(int argc, char **argv)
 	while ((a = sftp_readdir(sftp, d)) != NULL)
 		names++;
 	CHECK(32, names == 4 && sftp_dir_eof(d) && sftp_closedir(d) == SSH_OK);
-	CHECK(33, sftp_rmdir(sftp, join(dir, "made")) != 0 && sftp_get_error(sftp) == SSH_FX_FAILURE);
+	CHECK(33,
+		sftp_rmdir(sftp, join(dir, "made")) != 0 && sftp_get_error(sftp) == SSH_FX_FAILURE);
 	CHECK(34, sftp_unlink(sftp, join(dir, "made/link")) == 0);
 	sftp_free(sftp);
 	ssh_disconnect(s);
