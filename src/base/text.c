@@ -172,6 +172,19 @@ void vis_put(struct buf *out, struct cslice s)
 	}
 }
 
+void vis_put_lines(struct buf *out, struct cslice s)
+{
+	while (s.n > 0) {
+		size_t n = 0;
+		while (n < s.n && s.p[n] != '\n' && s.p[n] != '\r')
+			n++;
+		vis_put(out, cslice_of(s.p, n));
+		if (n < s.n)
+			buf_put_u8(out, s.p[n++]);
+		s = cslice_of(s.p + n, s.n - n);
+	}
+}
+
 void ascii_lower(char *s)
 {
 	for (; *s != '\0'; s++)

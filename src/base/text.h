@@ -28,6 +28,8 @@ enum pattern_verdict glob_match_list(struct cslice patterns, struct cslice text)
 /* Appends s with everything unprintable as octal escapes (\ooo), valid UTF-8 kept: what a peer
  * sends is data. */
 void vis_put(struct buf *out, struct cslice s);
+/* The same for text of several lines: their ends (\n, \r) stay. */
+void vis_put_lines(struct buf *out, struct cslice s);
 
 /* Lower case, ASCII only, in place. */
 void ascii_lower(char *s);

@@ -174,6 +174,9 @@ MUST err_t dest_parse(const char *text, struct dest *out);
 /* scheme://[user@]host[:port][/path].  Gives copies; path: decoded, without the slash in front;
  * NULL = none.  E_FORMAT: it is none. */
 MUST err_t dest_parse_uri(const char *scheme, const char *text, struct dest *out, char **path);
+/* Of [user@]host:path the colon that ends the host: before any slash, not the first byte, not
+ * inside [ ].  NULL: a local path. */
+const char *dest_colon(const char *text);
 bool dest_user_is_fine(const char *user);
 bool dest_host_is_fine(const char *host);
 

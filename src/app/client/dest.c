@@ -33,6 +33,20 @@ static err_t percent_decode(char *s)
 	return OK;
 }
 
+const char *dest_colon(const char *text)
+{
+	bool is_bracket = text[0] == '[';
+	if (text[0] == ':')
+		return NULL;
+	for (const char *p = text; *p != '\0' && *p != '/'; p++) {
+		if (p[0] == '@' && p[1] == '[')
+			is_bracket = true;
+		if (is_bracket ? p[0] == ']' && p[1] == ':' : p[0] == ':')
+			return is_bracket ? p + 1 : p;
+	}
+	return NULL;
+}
+
 static err_t take_port(const char *text, uint16_t *port)
 {
 	uint32_t n;

@@ -171,16 +171,7 @@ static void show_banner(const struct ssh *s, struct cslice text)
 		return;
 	struct buf safe;
 	buf_init(&safe, 4 * text.n + 16);
-	while (text.n > 0) {
-		const uint8_t *end = text.p;
-		while (end < text.p + text.n && *end != '\n' && *end != '\t' && *end != '\r')
-			end++;
-		size_t n = (size_t)(end - text.p);
-		vis_put(&safe, cslice_of(text.p, n));
-		if (n < text.n)
-			buf_put_u8(&safe, text.p[n++]);
-		text = cslice_of(text.p + n, text.n - n);
-	}
+	vis_put_lines(&safe, text);
 	(void)!write(STDERR_FILENO, safe.p, safe.n);
 	buf_done(&safe);
 }

@@ -23,15 +23,7 @@ static void put_safe(struct cslice text)
 {
 	struct buf safe;
 	buf_init(&safe, 4 * text.n + 16);
-	while (text.n > 0) {
-		size_t n = 0;
-		while (n < text.n && strchr("\n\t\r", text.p[n]) == NULL)
-			n++;
-		vis_put(&safe, cslice_of(text.p, n));
-		if (n < text.n)
-			buf_put_u8(&safe, text.p[n++]);
-		text = cslice_of(text.p + n, text.n - n);
-	}
+	vis_put_lines(&safe, text);
 	(void)!write(STDERR_FILENO, safe.p, safe.n);
 	buf_done(&safe);
 }

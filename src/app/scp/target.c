@@ -5,21 +5,6 @@
 
 #include "app/scp/scp.h"
 
-/* The colon that ends the host: one before any slash, not the first byte, not inside [ ]. */
-static const char *find_colon(const char *text)
-{
-	bool is_bracket = text[0] == '[';
-	if (text[0] == ':')
-		return NULL;
-	for (const char *p = text; *p != '\0' && *p != '/'; p++) {
-		if (p[0] == '@' && p[1] == '[')
-			is_bracket = true;
-		if (is_bracket ? p[0] == ']' && p[1] == ':' : p[0] == ':')
-			return is_bracket ? p + 1 : p;
-	}
-	return NULL;
-}
-
 /* Without the brackets of an address. */
 static char *dup_host(const char *host, size_t n)
 {
@@ -61,7 +46,7 @@ err_t target_parse(const char *text, struct target *out)
 	err_t e = OK;
 	if (strncmp(text, "scp://", 6) == 0) {
 		e = parse_uri(text, &t);
-	} else if ((colon = find_colon(text)) != NULL) {
+	} else if ((colon = dest_colon(text)) != NULL) {
 		e = parse_host(text, colon, &t);
 	} else {
 		t.path = strdup(text);

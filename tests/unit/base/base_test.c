@@ -197,6 +197,10 @@ static void peer_text_is_made_safe(void **state)
 	buf_put_u8(&b, 0);
 	assert_string_equal((char *)b.p,
 		"a\tb\\033[0m\\012\xc3\xa4\\377\\302\\205\\342\\200\\256\\355\\240\\200\\000z");
+	buf_clear(&b);
+	vis_put_lines(&b, cslice_of("one\r\ntwo\x1b\n\n", 11));
+	assert_int_equal(b.n, 14);
+	assert_memory_equal(b.p, "one\r\ntwo\\033\n\n", 14);
 	buf_done(&b);
 }
 
