@@ -171,7 +171,7 @@ def test_a_client_that_takes_no_replies_costs_no_memory(world, ours, client, pla
         asker = threading.Thread(target=ask)
         asker.start()
         time.sleep(2)
-        pids = [p for p in Path("/proc").glob("[0-9]*") if title(p).startswith(f"sshd: {server.user}@")]
+        pids = serving(server)
         assert pids
         for p in pids:
             assert resident_mib(p) < 64, (p, resident_mib(p))
@@ -196,9 +196,24 @@ def resident_mib(p):
     return 0
 
 
-def server_processes(name):
-    return [p for p in Path("/proc").glob("[0-9]*") if name in title(p) and "wrap" not in title(p)
-            and Path(os.path.realpath(p / "exe")).name == "sftp-server"]
+def serving(server):
+    """The session processes of this server, and of no other that may run here at the same time."""
+    parents = {}
+    for p in Path("/proc").glob("[0-9]*"):
+        try:
+            parents[int(p.name)] = int(p.joinpath("stat").read_text().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            continue
+
+    def is_ours(pid):
+        while pid > 1 and pid != server.process.pid:
+            pid = parents.get(pid, 0)
+        return pid > 1
+    return [p for pid in parents if is_ours(pid) and title(p := Path(f"/proc/{pid}")).startswith(f"sshd: {server.user}@")]
+
+
+def is_served_inside(server):
+    return any(title(p).startswith(f"sshd: {server.user}@internal-sftp") for p in serving(server))
 
 
 @pytest.mark.parametrize("line,inside", (
@@ -209,8 +224,7 @@ def test_our_program_is_served_here_and_nothing_else_is(world, ours, theirs, cli
     with Sshd(world, ours, [f"Subsystem sftp {line}"]).start() as server:
         command, _, _ = client.command(server, debug=False)
         link = RawSftp(*command[:-1], "-s", command[-1], "sftp")
-        titles = [title(p) for p in Path("/proc").glob("[0-9]*")]
-        assert any(t.startswith(f"sshd: {server.user}@internal-sftp") for t in titles) == inside
+        assert is_served_inside(server) == inside
         assert link.code(MKDIR, s(server.dir / "new") + attrs()) == PERMISSION_DENIED
         leave(link)
 
@@ -219,7 +233,7 @@ def test_a_forced_command_that_is_our_program_is_run_by_the_shell(world, ours, c
     with Sshd(world, ours, [f"ForceCommand {ours.sftp_server} -R", *SFTP_LINES]).start() as server:
         command, _, _ = client.command(server, debug=False)
         link = RawSftp(*command[:-1], "-s", command[-1], "sftp")
-        assert not any(title(p).startswith(f"sshd: {server.user}@internal-sftp") for p in Path("/proc").glob("[0-9]*"))
+        assert not is_served_inside(server)
         assert link.code(MKDIR, s(server.dir / "new") + attrs()) == PERMISSION_DENIED
         leave(link)
 
