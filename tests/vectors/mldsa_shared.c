@@ -71,7 +71,7 @@ static void sign_case(const char *file, const struct json *group, const struct j
 /* mu of a case that has both, against signing by it: the same signature. */
 static void mu_case(const char *file, const struct json *group, const struct json *t)
 {
-	uint8_t seed[32], mu[64], rnd[32] = {0}, sig[MLDSA44_SIG], want[MLDSA44_SIG];
+	uint8_t seed[32], mu[64], rnd[32] = {0}, sig[MLDSA44_SIG] = {0}, want[MLDSA44_SIG];
 
 	if (!json_hex_exact(json_get(t, "mu"), mu, sizeof(mu)))
 		return;

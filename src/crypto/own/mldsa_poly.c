@@ -73,7 +73,7 @@ static inline int32_t reduce(int32_t a)
 /* All ones when a < 0. */
 static inline int32_t negative(int32_t a)
 {
-	return (int32_t)ct_hide((uint32_t)(a >> 31));
+	return (int32_t)ct_hide(0 - ((uint32_t)a >> 31));
 }
 
 static inline int32_t canonical(int32_t a)
@@ -171,7 +171,7 @@ uint32_t dsa_reaches(const struct dsa_poly *p, int32_t bound)
 	int32_t found = 0;
 
 	for (size_t i = 0; i < DSA_N; i++) {
-		int32_t sign = p->c[i] >> 31;
+		int32_t sign = negative(p->c[i]);
 		int32_t absolute = (p->c[i] ^ sign) - sign;
 		found |= bound - 1 - absolute;
 	}
