@@ -97,7 +97,8 @@ struct cslice rcp_line_text(const struct rcp_side *s, size_t skip)
 {
 	static const char mark[] = "scp: ";
 	struct cslice t = buf_bytes(&s->line.b);
-	t = cslice_of(t.p + num_min(skip, t.n), t.n - num_min(skip, t.n));
+	if (t.n > 0)
+		t = cslice_of(t.p + num_min(skip, t.n), t.n - num_min(skip, t.n));
 	size_t n = sizeof(mark) - 1;
 	if (t.n >= n && memcmp(t.p, mark, n) == 0)
 		t = cslice_of(t.p + n, t.n - n);

@@ -115,8 +115,8 @@ static void on_real(struct sf_ask *a, const struct sf_reply *r)
 	bool is_ok = r->type == SF_MSG_name && r->name.count == 1 &&
 		     sf_next_entry(&rest, &e) == OK &&
 		     memchr(e.filename.p, 0, e.filename.n) == NULL;
-	char *path = is_ok ? strndup((const char *)e.filename.p, e.filename.n) : NULL;
-	if (path == NULL) {
+	char *path = NULL;
+	if (!is_ok || text_dup(e.filename, &path) != OK) {
 		xfer_say(x, LOG_L_ERROR, "download \"%s\": path canonicalization failed", j->from);
 		job_fail(j);
 	} else if (j->phase == JOB_FROM_REAL) {

@@ -194,8 +194,9 @@ static char *safe_name(struct walker *w, struct cslice name)
 {
 	bool is_bad = name.n == 0 || memchr(name.p, '/', name.n) != NULL ||
 		      memchr(name.p, 0, name.n) != NULL;
+	char *copy = NULL;
 	if (!is_bad)
-		return strndup((const char *)name.p, name.n);
+		return text_dup(name, &copy) == OK ? copy : NULL;
 	xfer_say(w->x, LOG_L_ERROR, "Server sent suspect path \"%.*s\" during readdir of \"%s\"",
 		(int)num_min(name.n, 1024), (const char *)name.p, w->from);
 	xfer_count_failure(w->x);

@@ -47,7 +47,11 @@ static err_t grow(struct remote_dir *d)
 /* A copy that ends at the first NUL: only shown, never used. */
 static char *copy_shown(struct cslice s)
 {
-	return strndup(s.n > 0 ? (const char *)s.p : "", s.n);
+	const uint8_t *nul = s.n > 0 ? memchr(s.p, 0, s.n) : NULL;
+	char *copy = NULL;
+	if (nul != NULL)
+		s.n = (size_t)(nul - s.p);
+	return text_dup(s, &copy) == OK ? copy : NULL;
 }
 
 static err_t add(struct remote_listing *l, const struct sf_entry *e)

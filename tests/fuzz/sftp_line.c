@@ -109,8 +109,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	if (n > 4096)
 		return 0;
-	char *line = strndup(n > 0 ? (const char *)data : "", n);
+	char *line = calloc(1, n + 1);
 	PROMISE(line != NULL);
+	if (n > 0)
+		memcpy(line, data, n);
 	use_words(line);
 	use_command(line);
 	free(line);

@@ -13,8 +13,7 @@ static const char kex_names[] =
 	"diffie-hellman-group-exchange-sha256,diffie-hellman-group14-sha256,"
 	"diffie-hellman-group1-sha1";
 static const char hostkey_names[] =
-	"ssh-ed25519,ecdsa-sha2-nistp256,rsa-sha2-512,rsa-sha2-256,ssh-rsa,"
-	"ssh-mldsa44-ed25519@openssh.com";
+	"ssh-ed25519,ecdsa-sha2-nistp256,rsa-sha2-512,rsa-sha2-256,ssh-rsa";
 static const char cipher_names[] =
 	"aes128-gcm@openssh.com,chacha20-poly1305@openssh.com,aes128-ctr,"
 	"aes192-ctr,aes256-ctr,aes256-gcm@openssh.com";
