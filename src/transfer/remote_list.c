@@ -12,8 +12,9 @@
 #include "transfer/remote_int.h"
 
 #define AHEAD_FIRST 4
-#define BYTES_MAX   ((size_t)1 << 30) /* names and all: a server that never ends does end */
-#define WARN_MAX    10                /* bad names told one by one */
+#define BYTES_MAX   ((size_t)256 << 20) /* names and all: a server that never ends does end */
+#define ENTRY_COST  64                  /* of the allocator, for its two strings */
+#define WARN_MAX    10                  /* bad names told one by one */
 
 /* ---- what came --------------------------------------------------------------------------------
  */
@@ -58,7 +59,7 @@ static err_t add(struct remote_listing *l, const struct sf_entry *e)
 {
 	struct remote_dir *d = &l->dir;
 	struct remote_entry *to;
-	l->bytes += sizeof(*to) + e->filename.n + e->longname.n;
+	l->bytes += sizeof(*to) + ENTRY_COST + e->filename.n + e->longname.n;
 	if (l->bytes > BYTES_MAX)
 		return E_LIMIT;
 	if (!is_name(e->filename)) {

@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.dont_write_bytecode = True
 
 from harness import rawsftp as f                      # noqa: E402
+from harness.programs import for_everyone             # noqa: E402
 from harness.rawsftp import s, u32, u64, attrs        # noqa: E402,F401
 
 REG, DIR, LNK = modes.S_IFREG, modes.S_IFDIR, modes.S_IFLNK
@@ -230,7 +231,8 @@ def program(folder, script, log=None):
     """What a client may start by -D: a program without arguments.  `script` is the text of SCRIPT."""
     case, start = Path(folder) / "case.py", Path(folder) / "server"
     case.write_text(script)
-    start.write_text(f"#!/bin/sh\n{f'EVIL_LOG={log} ' if log else ''}exec /usr/bin/python3 {Path(__file__).resolve()} {case}\n")
+    server = Path(for_everyone(Path(__file__).resolve().parent)) / Path(__file__).name
+    start.write_text(f"#!/bin/sh\n{f'EVIL_LOG={log} ' if log else ''}exec /usr/bin/python3 {server} {case}\n")
     start.chmod(0o755)
     return start
 

@@ -14,13 +14,15 @@ TOP = Path(__file__).resolve().parent.parent.parent
 
 @lru_cache
 def for_everyone(program):
-    """The program, or a copy of it where the tree is in a place that only root may enter: a server starts it as
-    another user."""
+    """The program (or folder), or a copy of it where the tree is in a place that only root may enter: a server starts
+    it as another user."""
     if all(folder.stat().st_mode & 0o001 for folder in Path(program).parents):
         return program
     place = tempfile.mkdtemp(prefix="bowline-programs-")
     atexit.register(shutil.rmtree, place, ignore_errors=True)
     os.chmod(place, 0o755)
+    if Path(program).is_dir():
+        return shutil.copytree(program, Path(place) / Path(program).name)
     return shutil.copy(program, place)
 
 
