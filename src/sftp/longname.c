@@ -6,34 +6,6 @@
 
 #define HALF_YEAR ((uint64_t)365 * 24 * 60 * 60 / 2)
 
-static char type_letter(uint32_t mode)
-{
-	/* clang-format off */
-	static const struct { uint32_t type; char letter; } types[] = {
-		{0010000, 'p'}, {0020000, 'c'}, {0040000, 'd'}, {0060000, 'b'}, {0100000, '-'},
-		{0120000, 'l'}, {0140000, 's'},
-	};
-	/* clang-format on */
-	for (size_t i = 0; i < ARRAY_N(types); i++)
-		if ((mode & 0170000) == types[i].type)
-			return types[i].letter;
-	return '?';
-}
-
-static void mode_words(uint32_t mode, char out[11])
-{
-	out[0] = type_letter(mode);
-	for (size_t i = 0; i < 9; i++)
-		out[1 + i] = (mode >> (8 - i) & 1) != 0 ? "rwx"[i % 3] : '-';
-	if ((mode & 04000) != 0)
-		out[3] = out[3] == 'x' ? 's' : 'S';
-	if ((mode & 02000) != 0)
-		out[6] = out[6] == 'x' ? 's' : 'S';
-	if ((mode & 01000) != 0)
-		out[9] = out[9] == 'x' ? 't' : 'T';
-	out[10] = '\0';
-}
-
 /* "Jan  2 15:04", or with the year when it is half a year ago. */
 static void date_words(const struct sf_server *s, uint32_t t, char *out, size_t n)
 {
@@ -60,7 +32,7 @@ static void owner_word(const char *name, uint32_t id, char *out, size_t n)
 size_t sf_longname(const struct sf_server *s, const struct sf_dirent *e, struct slice room)
 {
 	char head[SF_LONGNAME_MAX - SF_NAME_MAX], mode[11], user[48], group[48], date[32];
-	mode_words(e->a.mode, mode);
+	sf_mode_text(e->a.mode, mode);
 	owner_word(s->env.fs->user_name(s->env.fs_arg, e->a.uid), e->a.uid, user, sizeof(user));
 	owner_word(s->env.fs->group_name(s->env.fs_arg, e->a.gid), e->a.gid, group, sizeof(group));
 	date_words(s, e->a.mtime, date, sizeof(date));

@@ -99,6 +99,9 @@ const char *sf_ext_value(enum sf_ext x);
 /* E_NAME: no such extension. */
 MUST err_t sf_ext_find(struct cslice wire, enum sf_ext *out);
 
+/* "drwxr-xr-x" of an st_mode, with its NUL; "?" for a type that is not known. */
+void sf_mode_text(uint32_t mode, char out[11]);
+
 /* "No such file"; "Unknown status" */
 const char *sf_status_text(uint32_t code);
 

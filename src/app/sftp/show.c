@@ -11,34 +11,6 @@
 
 /* ---- words ------------------------------------------------------------------------------------
  */
-static char type_letter(uint32_t mode)
-{
-	/* clang-format off */
-	static const struct { uint32_t type; char letter; } types[] = {
-		{0010000, 'p'}, {0020000, 'c'}, {0040000, 'd'}, {0060000, 'b'}, {0100000, '-'},
-		{0120000, 'l'}, {0140000, 's'},
-	};
-	/* clang-format on */
-	for (size_t i = 0; i < ARRAY_N(types); i++)
-		if ((mode & 0170000) == types[i].type)
-			return types[i].letter;
-	return '?';
-}
-
-void show_mode(uint32_t mode, char out[11])
-{
-	out[0] = type_letter(mode);
-	for (size_t i = 0; i < 9; i++)
-		out[1 + i] = (mode >> (8 - i) & 1) != 0 ? "rwx"[i % 3] : '-';
-	if ((mode & 04000) != 0)
-		out[3] = out[3] == 'x' ? 's' : 'S';
-	if ((mode & 02000) != 0)
-		out[6] = out[6] == 'x' ? 's' : 'S';
-	if ((mode & 01000) != 0)
-		out[9] = out[9] == 'x' ? 't' : 'T';
-	out[10] = '\0';
-}
-
 void show_size(uint64_t bytes, char out[8])
 {
 	static const char units[] = "BKMGTPE";
@@ -110,7 +82,7 @@ static void put_long(struct buf *out, const struct show_item *i, const struct sh
 		vis_put(out, cslice_str(i->longname));
 		return;
 	}
-	show_mode((i->a.flags & SF_A_MODE) != 0 ? i->a.mode : 0, mode);
+	sf_mode_text((i->a.flags & SF_A_MODE) != 0 ? i->a.mode : 0, mode);
 	owner_words(i, i->user, i->a.uid, user);
 	owner_words(i, i->group, i->a.gid, group);
 	if (o->is_human)

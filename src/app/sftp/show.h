@@ -30,8 +30,6 @@ struct show_item { /* all borrowed */
 void show_sort(struct show_item *v, size_t n, const struct show_opts *o);
 void show_list(struct buf *out, const struct show_item *v, size_t n, const struct show_opts *o);
 
-/* "drwxr-xr-x"; with a NUL */
-void show_mode(uint32_t mode, char out[11]);
 /* "3B", "4.0K", "252G": at most 7 characters */
 void show_size(uint64_t bytes, char out[8]);
 

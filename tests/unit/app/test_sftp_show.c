@@ -109,7 +109,7 @@ static void modes_are_those_of_ls(void **state)
 		{0140600, "srw-------"}};
 	char out[11];
 	for (size_t i = 0; i < ARRAY_N(cases); i++) {
-		show_mode(cases[i].mode, out);
+		sf_mode_text(cases[i].mode, out);
 		assert_string_equal(out, cases[i].words);
 	}
 }
