@@ -537,6 +537,21 @@ def test_names_are_completed(terminal, ours):
     assert "\033[31m" not in shown
 
 
+def test_ctrl_c_ends_a_line_that_waits_for_names(terminal, ours):
+    needs_editing(ours)
+    pid = terminal.process.pid
+    server = int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[-1])
+    os.kill(server, signal.SIGSTOP)
+    try:
+        os.write(terminal.master, b"ls remo\t")
+        terminal.until("remo")
+        time.sleep(0.3)
+        terminal.type("\x03")
+    finally:
+        os.kill(server, signal.SIGCONT)
+    assert "Remote working" in terminal.type("pwd\r")
+
+
 def test_ctrl_c_gives_a_new_prompt(terminal):
     terminal.type("get something lo\x03")
     assert "Remote working" in terminal.type("pwd\r")

@@ -132,8 +132,13 @@ static unsigned char on_tab(EditLine *el, int key)
 	struct completion c = {0};
 	(void)key;
 	char *line = strndup(info->buffer, (size_t)(info->cursor - info->buffer));
-	if (line == NULL || sftp_complete(e->s, line, &c) != OK || c.n == 0) {
+	err_t err = line != NULL ? sftp_complete(e->s, line, &c) : E_MEM;
+	if (err != OK || c.n == 0) {
 		free(line);
+		if (err == E_INTERRUPTED) { /* Ctrl-C ends the line, not only the question */
+			e->e = err;
+			return CC_EOF;
+		}
 		return CC_ERROR;
 	}
 	size_t had = c.replace;
