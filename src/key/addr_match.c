@@ -134,3 +134,33 @@ enum addr_verdict addr_match_list(struct cslice list, const char *address, const
 	}
 	return verdict;
 }
+
+static bool word_copy(struct cslice s, char *word, size_t size)
+{
+	if (s.n == 0 || s.n >= size || memchr(s.p, 0, s.n) != NULL)
+		return false;
+	for (size_t i = 0; i < s.n; i++)
+		word[i] = (char)s.p[i];
+	word[s.n] = '\0';
+	return true;
+}
+
+enum addr_verdict addr_match_cidr(struct cslice list, const char *address)
+{
+	struct addr a = {.n = 0}, net = {.n = 0};
+	bool has_addr = address != NULL && addr_parse(&a, address);
+	enum addr_verdict verdict = ADDR_DENY;
+	for (size_t from = 0; from <= list.n;) {
+		char word[64] = "";
+		size_t bits, n = 0;
+		while (from + n < list.n && list.p[from + n] != ',')
+			n++;
+		if (!word_copy(cslice_of(list.p + from, n), word, sizeof(word)) ||
+			prefix_parse(&net, &bits, word) != PREFIX_OK)
+			return ADDR_BAD_LIST;
+		if (has_addr && addr_in(&a, &net, bits))
+			verdict = ADDR_MATCH;
+		from += n + 1;
+	}
+	return verdict;
+}

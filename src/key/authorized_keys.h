@@ -63,5 +63,8 @@ void ak_done(struct ak_result *r);
  */
 enum addr_verdict { ADDR_DENY = 0, ADDR_MATCH, ADDR_NEGATED, ADDR_BAD_LIST };
 enum addr_verdict addr_match_list(struct cslice list, const char *address, const char *host);
+/* Addresses and address/prefix only (source-address of certificates): a name, a wildcard, a `!` or
+ * an empty element spoils the list.  address NULL: only the form is looked at. */
+enum addr_verdict addr_match_cidr(struct cslice list, const char *address);
 
 #endif

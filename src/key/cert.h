@@ -46,6 +46,7 @@ const char *key_name(const struct key *k);
 const char *key_shown(const struct key *k);
 /* "ssh-ed25519-cert-v01@openssh.com" of a type. */
 const char *key_type_cert_name(enum key_type t);
+bool key_type_from_cert_name(struct cslice name, enum key_type *out);
 /* The blob that goes over the wire: the certificate's, or the plain one; appended. */
 MUST err_t key_blob_any(const struct key *k, struct buf *out);
 /* Makes k (private or public) carry the certificate of `from`, whose plain key must be equal:

@@ -68,6 +68,42 @@ static err_t read_private(struct key *k, struct rd *r)
 	return pkey_ec_private(&k->pk, curves[k->type].curve, point, d);
 }
 
+/* Behind a certificate, which has the point. */
+static err_t read_private_rest(struct key *k, struct rd *r)
+{
+	struct buf point;
+	struct pkey *pk = NULL;
+	enum ec_curve c;
+	struct cslice d = rd_mpint(r);
+	if (r->bad || d.n == 0 || d.n > ec_field_size(curves[k->type].curve))
+		return E_KEY_FORMAT;
+	buf_init(&point, EC_POINT_MAX);
+	err_t e = pkey_ec_parts(k->pk, &c, &point, NULL);
+	if (e == OK)
+		e = pkey_ec_private(&pk, c, buf_bytes(&point), d);
+	buf_done(&point);
+	TRY(e);
+	pkey_free(k->pk);
+	k->pk = pk;
+	return OK;
+}
+
+static err_t put_private_rest(const struct key *k, struct buf *out)
+{
+	enum ec_curve c;
+	struct buf point, d;
+	buf_init(&point, EC_POINT_MAX);
+	buf_init(&d, EC_FIELD_MAX);
+	err_t e = pkey_ec_parts(k->pk, &c, &point, &d);
+	if (e == OK) {
+		buf_put_mpint(out, buf_bytes(&d));
+		e = buf_err(out);
+	}
+	buf_done(&d);
+	buf_done(&point);
+	return e;
+}
+
 static err_t put_private(const struct key *k, struct buf *out)
 {
 	struct buf d;
@@ -126,6 +162,8 @@ const struct key_ops key_ops_ecdsa = {
 	.put_public = put_public,
 	.read_private = read_private,
 	.put_private = put_private,
+	.read_private_rest = read_private_rest,
+	.put_private_rest = put_private_rest,
 	.generate = generate,
 	.sign = sign,
 	.verify = verify,

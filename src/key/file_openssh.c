@@ -180,7 +180,7 @@ static err_t section_read(
 		if (padding.p[i] != (uint8_t)(i + 1))
 			e = E_KEY_FORMAT;
 	if (e == OK)
-		e = key_parse_blob(&pub, v->public_blob);
+		e = key_parse_any(&pub, v->public_blob);
 	/* What the clear header says is what people were shown; it must be the same key. */
 	if (e == OK && !key_equal_public(k, pub))
 		e = E_KEY_FORMAT;
@@ -205,7 +205,8 @@ err_t key_v1_read(
 	enum key_type t;
 	struct buf clear;
 	TRY(header_read(&v, body));
-	if (!key_type_from_name(key_blob_type(v.public_blob), &t))
+	struct cslice name = key_blob_type(v.public_blob);
+	if (!key_type_from_name(name, &t) && !key_type_from_cert_name(name, &t))
 		return E_KEY_TYPE;
 	buf_init(&clear, KEY_FILE_MAX);
 	buf_put(&clear, v.section.p, v.section.n);
@@ -231,7 +232,7 @@ err_t key_v1_read_public(struct key **out, struct cslice body, struct buf *comme
 	struct key *k = NULL;
 	TRY(header_read(&v, body));
 	if (v.cipher->mode != MODE_NONE)
-		return key_parse_blob(
+		return key_parse_any(
 			out, v.public_blob); /* the comment is in the encrypted section */
 	TRY(key_v1_read(&k, body, cslice_of(NULL, 0), comment));
 	err_t e = key_public_copy(out, k);
@@ -269,7 +270,7 @@ static err_t parts_make(
 	}
 	TRY(buf_err(&p->options));
 	v->kdf_options = buf_bytes(&p->options);
-	TRY(key_blob(k, &p->public_blob));
+	TRY(key_blob_any(k, &p->public_blob));
 	TRY(section_write(k, o->comment, v->cipher->block, o->rng, &p->section));
 	TRY(derive(v, o->passphrase, p->key_iv));
 	return crypt_section(
@@ -293,7 +294,7 @@ static err_t body_write(
 {
 	struct parts p = {0};
 	buf_init(&p.options, 64);
-	buf_init(&p.public_blob, KEY_BLOB_MAX);
+	buf_init(&p.public_blob, CERT_BLOB_MAX);
 	buf_init(&p.section, KEY_FILE_MAX);
 	err_t e = parts_make(&p, k, v, o);
 	if (e == OK)

@@ -116,9 +116,9 @@ err_t key_randomart(const struct key *k, enum hash_id h, struct buf *out)
 	visits[BOARD_Y / 2][BOARD_X / 2] = start_mark;
 	visits[y][x] = end_mark;
 	char title[32];
-	int n = snprintf(title, sizeof(title), "[%s %u]", key_type_shown(k->type), key_bits(k));
+	int n = snprintf(title, sizeof(title), "[%s %u]", key_shown(k), key_bits(k));
 	if (n < 0 || n > BOARD_X)
-		(void)snprintf(title, sizeof(title), "[%s]", key_type_shown(k->type));
+		(void)snprintf(title, sizeof(title), "[%s]", key_shown(k));
 	put_border(out, title);
 	for (size_t row = 0; row < BOARD_Y; row++) {
 		buf_put(out, "\n|", 2);

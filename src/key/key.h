@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "crypto/crypto.h"
 
-#define KT(id, name, shown, arg, file, bits, ops) id,
+#define KT(id, name, cert, shown, arg, file, bits, ops) id,
 enum key_type {
 #include "key/types.def"
 	KEY_TYPE_N
@@ -34,6 +34,13 @@ MUST err_t key_parse_blob(struct key **out, struct cslice blob);
 MUST err_t key_blob(const struct key *k, struct buf *out);
 /* Type name inside a blob without parsing the rest; empty when malformed. */
 struct cslice key_blob_type(struct cslice blob);
+
+/* Type name and private fields as openssh-key-v1 and the agent protocol have them (compat 5.6; of a
+ * key with a certificate the certificate and the rest); appended.  read: the reader stands behind
+ * them after, what follows is the caller's affair. */
+struct rd;
+MUST err_t key_read_private_fields(struct key **out, struct rd *r);
+MUST err_t key_put_private_fields(const struct key *k, struct buf *out);
 
 /* bits 0 = default of the type.  ecdsa: the type says the curve.  ed25519 and
  * mldsa44-ed25519 draw their seeds from rng. */

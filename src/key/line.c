@@ -43,13 +43,12 @@ struct cslice key_next_word(struct cslice *rest)
 	return word;
 }
 
-err_t key_line_blob(struct cslice line, struct buf *blob, struct cslice *comment)
+err_t key_line_words(struct cslice line, struct buf *blob, struct cslice *comment)
 {
 	struct cslice rest = key_trim(line);
 	struct cslice name = key_next_word(&rest);
 	struct cslice text = key_next_word(&rest);
 	size_t start = blob->n;
-	enum key_type t;
 	if (name.n == 0 || text.n == 0)
 		return E_KEY_FORMAT;
 	err_t e = base64_decode(blob, text, false);
@@ -58,8 +57,6 @@ err_t key_line_blob(struct cslice line, struct buf *blob, struct cslice *comment
 		/* The word in front is a promise about the bytes behind it. */
 		if (bytes.n == 0 || !cslice_eq(key_blob_type(bytes), name))
 			e = E_KEY_FORMAT;
-		else if (!key_type_from_name(name, &t))
-			e = E_KEY_TYPE;
 	} else if (e != E_MEM) {
 		e = E_KEY_FORMAT;
 	}
@@ -71,34 +68,60 @@ err_t key_line_blob(struct cslice line, struct buf *blob, struct cslice *comment
 	return OK;
 }
 
+err_t key_line_blob(struct cslice line, struct buf *blob, struct cslice *comment)
+{
+	size_t start = blob->n;
+	struct cslice words;
+	enum key_type t;
+	TRY(key_line_words(line, blob, &words));
+	if (!key_type_from_name(key_blob_type(cslice_of(blob->p + start, blob->n - start)), &t)) {
+		blob->n = start;
+		return E_KEY_TYPE;
+	}
+	*comment = words;
+	return OK;
+}
+
+static err_t line_put(const char *name, struct cslice blob, const char *comment, struct buf *out)
+{
+	size_t start = out->n;
+	buf_printf(out, "%s ", name);
+	base64_encode(out, blob);
+	if (comment != NULL && comment[0] != '\0')
+		buf_printf(out, " %s", comment);
+	if (buf_err(out) != OK)
+		out->n = start;
+	return buf_err(out);
+}
+
 err_t key_public_line(const struct key *k, const char *comment, struct buf *out)
 {
 	struct buf blob;
-	size_t start = out->n;
 	buf_init(&blob, KEY_BLOB_MAX);
 	err_t e = key_blob(k, &blob);
-	if (e == OK) {
-		buf_printf(out, "%s ", key_type_name(k->type));
-		base64_encode(out, buf_bytes(&blob));
-		if (comment != NULL && comment[0] != '\0')
-			buf_printf(out, " %s", comment);
-		e = buf_err(out);
-	}
-	if (e != OK)
-		out->n = start;
+	if (e == OK)
+		e = line_put(key_type_name(k->type), buf_bytes(&blob), comment, out);
 	buf_done(&blob);
 	return e;
 }
 
-err_t key_parse_public_line(struct key **out, struct cslice line, struct buf *comment)
+err_t key_line_any(const struct key *k, const char *comment, struct buf *out)
+{
+	if (k->cert == NULL)
+		return key_public_line(k, comment, out);
+	return line_put(key_name(k), buf_bytes(&k->cert->blob), comment, out);
+}
+
+static err_t line_parse(struct key **out, struct cslice line, struct buf *comment, bool any)
 {
 	struct buf blob;
 	struct cslice words;
 	struct key *k = NULL;
-	buf_init(&blob, KEY_BLOB_MAX);
-	err_t e = key_line_blob(line, &blob, &words);
+	buf_init(&blob, any ? CERT_BLOB_MAX : KEY_BLOB_MAX);
+	err_t e = any ? key_line_words(line, &blob, &words) : key_line_blob(line, &blob, &words);
 	if (e == OK)
-		e = key_parse_blob(&k, buf_bytes(&blob));
+		e = any ? key_parse_any(&k, buf_bytes(&blob))
+			: key_parse_blob(&k, buf_bytes(&blob));
 	if (e == OK && comment != NULL) {
 		buf_put(comment, words.p, words.n);
 		e = buf_err(comment);
@@ -110,4 +133,14 @@ err_t key_parse_public_line(struct key **out, struct cslice line, struct buf *co
 	}
 	*out = k;
 	return OK;
+}
+
+err_t key_parse_public_line(struct key **out, struct cslice line, struct buf *comment)
+{
+	return line_parse(out, line, comment, false);
+}
+
+err_t key_parse_line_any(struct key **out, struct cslice line, struct buf *comment)
+{
+	return line_parse(out, line, comment, true);
 }

@@ -8,7 +8,7 @@
 #ifndef KEY_OPS_H
 #define KEY_OPS_H
 
-#include "key/key.h"
+#include "key/cert.h"
 #include "wire/codec.h"
 
 #define KEY_BLOB_MAX                                                                               \
@@ -29,6 +29,7 @@ struct key {
 	uint8_t seed[KEY_ED25519_BYTES]; /* the same, when private */
 	uint8_t mldsa_pub[MLDSA44_PK];   /* the other half of mldsa44-ed25519 */
 	uint8_t mldsa_seed[32];
+	struct cert *cert; /* owned; NULL: a plain key */
 };
 
 /* All of them work on a key whose type is set.  On failure key_free is called by the caller. */
@@ -40,6 +41,10 @@ struct key_ops {
 	 */
 	err_t (*read_private)(struct key *k, struct rd *r);
 	err_t (*put_private)(const struct key *k, struct buf *out);
+	/* What of them stands behind a certificate; the public half of k is set.  NULL: all of them
+	 * do. */
+	err_t (*read_private_rest)(struct key *k, struct rd *r);
+	err_t (*put_private_rest)(const struct key *k, struct buf *out);
 	err_t (*generate)(struct key *k, uint32_t bits, struct rng *rng);
 	/* raw: the second string of a signature, appended / given. */
 	err_t (*sign)(const struct key *k, enum hash_id h, struct cslice tbs, struct buf *raw);
@@ -51,11 +56,12 @@ extern const struct key_ops key_ops_ed25519, key_ops_mldsa, key_ops_ecdsa, key_o
 
 const struct key_ops *key_ops_of(enum key_type t);
 MUST err_t key_new(struct key **out, enum key_type t);
-/* The private section of a key file: type name and private fields; the reader stands behind them
- * after. */
-MUST err_t key_read_private_fields(struct key **out, struct rd *r);
-MUST err_t key_put_private_fields(const struct key *k, struct buf *out);
 enum key_type key_ecdsa_of(enum ec_curve c);
+
+/* A certificate that was parsed once is copied without a look at its signature. */
+MUST err_t cert_copy(struct cert **out, const struct cert *c);
+void cert_free(struct cert *c);
+const char *key_type_cert_shown(enum key_type t); /* "ED25519-CERT" */
 
 /* s has exactly n bytes: E_KEY_FORMAT. */
 static inline MUST err_t key_copy_exact(uint8_t *out, size_t n, struct cslice s)
@@ -83,6 +89,9 @@ struct cslice key_next_word(struct cslice *rest);
  * not built; E_KEY_FORMAT else.  comment: borrowed from line.
  */
 MUST err_t key_line_blob(struct cslice line, struct buf *blob, struct cslice *comment);
+
+/* The same for any type, known or not. */
+MUST err_t key_line_words(struct cslice line, struct buf *blob, struct cslice *comment);
 
 /* openssh-key-v1; body: the decoded base64. */
 MUST err_t key_v1_write(const struct key *k, const struct key_write_opts *opts, struct buf *out);

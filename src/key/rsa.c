@@ -73,6 +73,16 @@ static err_t put_public(const struct key *k, struct buf *out)
 	return e;
 }
 
+static err_t private_of(struct pkey **out, const struct rsa_parts *p)
+{
+	if (p->d.n == 0 || p->iqmp.n == 0 || p->p.n == 0 || p->q.n == 0)
+		return E_KEY_FORMAT;
+	if (p->d.n > p->n.n || p->iqmp.n > p->n.n || p->p.n > p->n.n || p->q.n > p->n.n)
+		return E_KEY_FORMAT;
+	TRY(check_public(p->n, p->e));
+	return pkey_rsa_private(out, p);
+}
+
 static err_t read_private(struct key *k, struct rd *r)
 {
 	struct rsa_parts p = {0};
@@ -82,25 +92,57 @@ static err_t read_private(struct key *k, struct rd *r)
 	p.iqmp = rd_mpint(r);
 	p.p = rd_mpint(r);
 	p.q = rd_mpint(r);
-	if (r->bad || p.d.n == 0 || p.iqmp.n == 0 || p.p.n == 0 || p.q.n == 0)
+	if (r->bad)
 		return E_KEY_FORMAT;
-	if (p.d.n > p.n.n || p.iqmp.n > p.n.n || p.p.n > p.n.n || p.q.n > p.n.n)
-		return E_KEY_FORMAT;
-	TRY(check_public(p.n, p.e));
-	return pkey_rsa_private(&k->pk, &p);
+	return private_of(&k->pk, &p);
 }
 
-static err_t put_private(const struct key *k, struct buf *out)
+/* Behind a certificate, which has n and e. */
+static err_t read_private_rest(struct key *k, struct rd *r)
+{
+	struct buf parts[PARTS];
+	struct pkey *pk = NULL;
+	struct rsa_parts p = {0};
+	p.d = rd_mpint(r);
+	p.iqmp = rd_mpint(r);
+	p.p = rd_mpint(r);
+	p.q = rd_mpint(r);
+	if (r->bad)
+		return E_KEY_FORMAT;
+	parts_init(parts);
+	err_t e = pkey_rsa_parts(k->pk, parts);
+	p.n = buf_bytes(&parts[PART_N]);
+	p.e = buf_bytes(&parts[PART_E]);
+	if (e == OK)
+		e = private_of(&pk, &p);
+	parts_done(parts);
+	TRY(e);
+	pkey_free(k->pk);
+	k->pk = pk;
+	return OK;
+}
+
+static err_t put_fields(const struct key *k, size_t first, struct buf *out)
 {
 	struct buf parts[PARTS];
 	parts_init(parts);
 	err_t e = pkey_rsa_parts(k->pk, parts);
-	for (size_t i = 0; e == OK && i < PARTS; i++)
+	for (size_t i = first; e == OK && i < PARTS; i++)
 		buf_put_mpint(out, buf_bytes(&parts[i]));
 	if (e == OK)
 		e = buf_err(out);
 	parts_done(parts);
 	return e;
+}
+
+static err_t put_private_rest(const struct key *k, struct buf *out)
+{
+	return put_fields(k, PART_D, out);
+}
+
+static err_t put_private(const struct key *k, struct buf *out)
+{
+	return put_fields(k, PART_N, out);
 }
 
 static err_t generate(struct key *k, uint32_t bits, struct rng *rng)
@@ -140,6 +182,8 @@ const struct key_ops key_ops_rsa = {
 	.put_public = put_public,
 	.read_private = read_private,
 	.put_private = put_private,
+	.read_private_rest = read_private_rest,
+	.put_private_rest = put_private_rest,
 	.generate = generate,
 	.sign = sign,
 	.verify = verify,

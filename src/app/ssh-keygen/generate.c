@@ -11,7 +11,7 @@
 #define RSA_MIN 1024u
 #define RSA_MAX 16384u
 
-#define KT(id, name, shown, arg, file, bits, ops) [id] = arg,
+#define KT(id, name, cert, shown, arg, file, bits, ops) [id] = arg,
 static const char *const short_names[KEY_TYPE_N] = {
 #include "key/types.def"
 };

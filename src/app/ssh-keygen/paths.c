@@ -11,7 +11,7 @@
 #define MODE_PRIVATE 0600
 #define MODE_PUBLIC  0644
 
-#define KT(id, name, shown, arg, file, bits, ops) [id] = file,
+#define KT(id, name, cert, shown, arg, file, bits, ops) [id] = file,
 static const char *const default_files[KEY_TYPE_N] = {
 #include "key/types.def"
 };
