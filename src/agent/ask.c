@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: ISC */
+/* ask - the client's half of the agent protocol: requests built, replies judged */
+#include "agent/ask.h"
+#include "base/text.h"
+#include "key/ops.h"
+#include "wire/codec.h"
+
+enum {
+	AG_FAILURE = 5,
+	AG_SUCCESS = 6,
+	AG_REQUEST_IDENTITIES = 11,
+	AG_IDENTITIES = 12,
+	AG_SIGN = 13,
+	AG_SIGNED = 14,
+	AG_ADD = 17,
+	AG_REMOVE = 18,
+	AG_REMOVE_ALL = 19,
+	AG_LOCK = 22,
+	AG_UNLOCK = 23,
+	AG_ADD_CONSTRAINED = 25,
+	AG_EXTENSION = 27,
+	AG_EXTENSION_FAILURE = 28,
+	AG_EXTENSION_RESPONSE = 29,
+	AG_SSH2_FAILURE = 30, /* of agents that speak as ssh.com's did */
+	AG_COM_FAILURE = 102,
+};
+enum { LIMIT_LIFETIME = 1, LIMIT_CONFIRM = 2, LIMIT_EXTENSION = 255 };
+enum { SIGN_SHA256 = 2, SIGN_SHA512 = 4 };
+
+/* ---- requests -----------------------------------------------------------------------------------
+ */
+
+static void frame_begin(struct buf *body, uint8_t number)
+{
+	buf_init(body, AG_FRAME_MAX);
+	buf_put_u8(body, number);
+}
+
+/* The frame goes out whole, or nothing of it. */
+static err_t frame_end(struct buf *body, err_t e, struct buf *out)
+{
+	if (e == OK)
+		e = buf_err(body);
+	if (e == OK) {
+		buf_put_string(out, buf_bytes(body));
+		e = buf_err(out);
+	}
+	buf_done(body);
+	return e;
+}
+
+static err_t ask_number(struct buf *out, uint8_t number)
+{
+	struct buf body;
+	frame_begin(&body, number);
+	return frame_end(&body, OK, out);
+}
+
+err_t ag_ask_list(struct buf *out)
+{
+	return ask_number(out, AG_REQUEST_IDENTITIES);
+}
+
+err_t ag_ask_remove_all(struct buf *out)
+{
+	return ask_number(out, AG_REMOVE_ALL);
+}
+
+/* The name of a signature: what a certificate's algorithm stands for. */
+static struct cslice plain_of(struct cslice alg)
+{
+	static const char end[] = "-cert-v01@openssh.com";
+	const size_t n = sizeof(end) - 1;
+	if (alg.n > n && memcmp(alg.p + alg.n - n, end, n) == 0)
+		alg.n -= n;
+	return alg;
+}
+
+static uint32_t flags_of(struct cslice alg)
+{
+	alg = plain_of(alg);
+	if (cslice_eq_str(alg, "rsa-sha2-256"))
+		return SIGN_SHA256;
+	return cslice_eq_str(alg, "rsa-sha2-512") ? SIGN_SHA512 : 0;
+}
+
+err_t ag_ask_sign(struct buf *out, struct cslice blob, struct cslice tbs, struct cslice alg)
+{
+	struct buf body;
+	frame_begin(&body, AG_SIGN);
+	buf_put_string(&body, blob);
+	buf_put_string(&body, tbs);
+	buf_put_u32(&body, flags_of(alg));
+	return frame_end(&body, OK, out);
+}
+
+static void put_hop(struct buf *out, const struct ag_hop *hop)
+{
+	struct buf b;
+	buf_init(&b, AG_FRAME_MAX);
+	buf_put_string(&b, hop->user);
+	buf_put_string(&b, hop->host);
+	buf_put_cstring(&b, ""); /* reserved */
+	for (size_t i = 0; i < hop->keys_n; i++) {
+		buf_put_string(&b, hop->keys[i].blob);
+		buf_put_u8(&b, hop->keys[i].is_ca ? 1 : 0);
+	}
+	if (buf_err(&b) == OK)
+		buf_put_string(out, buf_bytes(&b));
+	else
+		out->err = buf_err(&b);
+	buf_done(&b);
+}
+
+static void put_destinations(struct buf *out, const struct ag_limits *l)
+{
+	struct buf all, one;
+	buf_init(&all, AG_FRAME_MAX);
+	buf_init(&one, AG_FRAME_MAX);
+	for (size_t i = 0; i < l->destinations_n; i++) {
+		buf_clear(&one);
+		put_hop(&one, &l->destinations[i].from);
+		put_hop(&one, &l->destinations[i].to);
+		buf_put_cstring(&one, ""); /* reserved */
+		if (buf_err(&one) == OK)
+			buf_put_string(&all, buf_bytes(&one));
+		else
+			all.err = buf_err(&one);
+	}
+	buf_put_u8(out, LIMIT_EXTENSION);
+	buf_put_cstring(out, "restrict-destination-v00@openssh.com");
+	if (buf_err(&all) == OK)
+		buf_put_string(out, buf_bytes(&all));
+	else
+		out->err = buf_err(&all);
+	buf_done(&one);
+	buf_done(&all);
+}
+
+static void put_limits(struct buf *out, const struct ag_limits *l)
+{
+	if (l->lifetime_s != 0) {
+		buf_put_u8(out, LIMIT_LIFETIME);
+		buf_put_u32(out, l->lifetime_s);
+	}
+	if (l->confirm)
+		buf_put_u8(out, LIMIT_CONFIRM);
+	if (l->destinations_n > 0)
+		put_destinations(out, l);
+}
+
+err_t ag_ask_add(
+	struct buf *out, const struct key *k, struct cslice comment, const struct ag_limits *limits)
+{
+	bool is_limited = limits != NULL && (limits->lifetime_s != 0 || limits->confirm ||
+						    limits->destinations_n > 0);
+	struct buf body;
+	if (is_limited && limits->destinations_n > AG_HOPS_MAX)
+		return E_LIMIT;
+	frame_begin(&body, is_limited ? AG_ADD_CONSTRAINED : AG_ADD);
+	err_t e = key_put_private_fields(k, &body);
+	buf_put_string(&body, comment);
+	if (is_limited)
+		put_limits(&body, limits);
+	return frame_end(&body, e, out);
+}
+
+err_t ag_ask_remove(struct buf *out, struct cslice blob)
+{
+	struct buf body;
+	frame_begin(&body, AG_REMOVE);
+	buf_put_string(&body, blob);
+	return frame_end(&body, OK, out);
+}
+
+err_t ag_ask_lock(struct buf *out, bool is_lock, struct cslice passphrase)
+{
+	struct buf body;
+	frame_begin(&body, is_lock ? AG_LOCK : AG_UNLOCK);
+	buf_put_string(&body, passphrase);
+	return frame_end(&body, OK, out);
+}
+
+err_t ag_ask_extensions(struct buf *out)
+{
+	struct buf body;
+	frame_begin(&body, AG_EXTENSION);
+	buf_put_cstring(&body, "query");
+	return frame_end(&body, OK, out);
+}
+
+err_t ag_ask_bind(struct buf *out, const struct ag_binding *b)
+{
+	struct buf body;
+	frame_begin(&body, AG_EXTENSION);
+	buf_put_cstring(&body, "session-bind@openssh.com");
+	buf_put_string(&body, b->hostkey);
+	buf_put_string(&body, b->session);
+	buf_put_string(&body, b->signature);
+	buf_put_u8(&body, b->is_forwarding ? 1 : 0);
+	return frame_end(&body, OK, out);
+}
+
+/* ---- replies ------------------------------------------------------------------------------------
+ */
+err_t ag_take_length(const uint8_t head[4], size_t *n)
+{
+	uint32_t said = be32_get(head);
+	if (said == 0 || said > AG_FRAME_MAX)
+		return E_FORMAT;
+	*n = said;
+	return OK;
+}
+
+/* E_DENIED for the numbers that say no; what else is not `wanted` is out of step. */
+static err_t begin(struct rd *r, uint8_t wanted)
+{
+	uint8_t number = rd_u8(r);
+	if (number == wanted)
+		return OK;
+	if (number == AG_FAILURE || number == AG_EXTENSION_FAILURE || number == AG_SSH2_FAILURE ||
+		number == AG_COM_FAILURE)
+		return E_DENIED;
+	return r->bad ? E_FORMAT : E_UNEXPECTED;
+}
+
+err_t ag_take_done(struct cslice body)
+{
+	struct rd r = rd_of(body);
+	return begin(&r, AG_SUCCESS);
+}
+
+err_t ag_take_list(struct cslice body, ag_entry_fn *fn, void *arg)
+{
+	struct rd r = rd_of(body);
+	TRY(begin(&r, AG_IDENTITIES));
+	uint32_t n = rd_u32(&r);
+	if (n > AG_KEYS_MAX)
+		return E_LIMIT;
+	struct rd again = r;
+	for (uint32_t i = 0; i < 2 * n && !r.bad; i++)
+		(void)rd_str(&r);
+	TRY(rd_end(&r));
+	for (uint32_t i = 0; i < n; i++) {
+		struct cslice blob = rd_str(&again), comment = rd_str(&again);
+		fn(arg, blob, comment);
+	}
+	return OK;
+}
+
+err_t ag_take_signature(struct cslice body, struct cslice alg, struct buf *sig)
+{
+	struct rd r = rd_of(body);
+	TRY(begin(&r, AG_SIGNED));
+	struct cslice blob = rd_str(&r);
+	TRY(rd_end(&r));
+	/* An old agent answers an rsa-sha2 request with an ssh-rsa signature: nothing that was
+	 * asked for. */
+	struct rd inner = rd_of(blob);
+	struct cslice name = rd_str(&inner);
+	if (inner.bad)
+		return E_FORMAT;
+	if (!cslice_eq(name, plain_of(alg)))
+		return E_UNSUPPORTED;
+	buf_put(sig, blob.p, blob.n);
+	return buf_err(sig);
+}
+
+err_t ag_take_extensions(struct cslice body, ag_name_fn *fn, void *arg)
+{
+	struct rd r = rd_of(body);
+	TRY(begin(&r, AG_EXTENSION_RESPONSE));
+	if (!cslice_eq_str(rd_str(&r), "query"))
+		return r.bad ? E_FORMAT : E_UNEXPECTED;
+	struct rd check = r;
+	while (check.n > 0 && !check.bad)
+		(void)rd_str(&check);
+	TRY(rd_end(&check));
+	while (r.n > 0)
+		fn(arg, rd_str(&r));
+	return OK;
+}
