@@ -2,7 +2,6 @@
 /* ask - the client's half of the agent protocol: requests built, replies judged */
 #include "agent/ask.h"
 #include "base/text.h"
-#include "key/ops.h"
 #include "wire/codec.h"
 
 enum {

@@ -2,74 +2,17 @@
 /* ask - a question to the person: at the terminal, or by the program of SSH_ASKPASS (compat 8.5) */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "app/client/client.h"
+#include "app/common/askpass.h"
 #include "os/prompt.h"
 
-#define ANSWER_MAX      65536
-#define ASKPASS_DEFAULT "/usr/bin/ssh-askpass"
-
-enum askpass { ASKPASS_LAST, ASKPASS_PREFER, ASKPASS_FORCE, ASKPASS_NEVER };
-
-static enum askpass askpass_rule(void)
-{
-	const char *rule = getenv("SSH_ASKPASS_REQUIRE");
-	if (rule == NULL)
-		return ASKPASS_LAST;
-	if (strcasecmp(rule, "force") == 0)
-		return ASKPASS_FORCE;
-	if (strcasecmp(rule, "prefer") == 0)
-		return ASKPASS_PREFER;
-	return strcasecmp(rule, "never") == 0 ? ASKPASS_NEVER : ASKPASS_LAST;
-}
-
-static bool has_display(void)
-{
-	return getenv("DISPLAY") != NULL || getenv("WAYLAND_DISPLAY") != NULL;
-}
-
-static bool use_askpass(void)
-{
-	switch (askpass_rule()) {
-	case ASKPASS_FORCE:
-		return true;
-	case ASKPASS_NEVER:
-		return false;
-	case ASKPASS_PREFER:
-		return has_display();
-	case ASKPASS_LAST:
-		break;
-	}
-	return has_display() && !prompt_possible();
-}
-
-static err_t by_program(enum ask_kind kind, const char *question, struct buf *answer)
-{
-	const char *program = getenv("SSH_ASKPASS");
-	const char *const argv[] = {program != NULL ? program : ASKPASS_DEFAULT, question, NULL};
-	const char *const confirm[] = {"SSH_ASKPASS_PROMPT", "confirm", NULL};
-	int status = 255;
-	size_t before = answer->n;
-	TRY(helper_capture(argv, kind == ASK_PERMISSION ? confirm : NULL, answer, &status));
-	if (status != 0)
-		return E_CANCELLED;
-	const uint8_t *end =
-		answer->n > before ? memchr(answer->p + before, '\n', answer->n - before) : NULL;
-	if (end != NULL)
-		answer->n = (size_t)(end - answer->p);
-	if (answer->n > before && answer->p[answer->n - 1] == '\r')
-		answer->n--;
-	if (kind == ASK_PERMISSION &&
-		answer->n == before) /* the program's "yes" may be an empty line */
-		buf_put(answer, "yes", 3);
-	return buf_err(answer);
-}
+#define ANSWER_MAX 65536
 
 static err_t ask_person(struct ssh *s, enum ask_kind kind, const char *question, struct buf *answer)
 {
-	if (use_askpass())
-		return by_program(kind, question, answer);
+	if (askpass_wanted(prompt_possible()))
+		return askpass_run(question, kind == ASK_PERMISSION, answer);
 	int signo = 0;
 	err_t e = prompt_line(question, kind != ASK_SECRET, answer, &signo);
 	if (signo != 0)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "app/common/agent_client.h"
+#include "key/cert.h"
 #include "os/ev.h"
 
 /* How long an answer may take: the agent's own affairs; where it may be asking a person. */
@@ -204,7 +205,7 @@ err_t agent_sign(struct agent_client *a, const struct key *pub, struct cslice al
 	struct buf blob;
 	question_init(&q);
 	blob_init(&blob);
-	err_t e = key_blob(pub, &blob);
+	err_t e = key_blob_any(pub, &blob);
 	if (e == OK)
 		e = ag_ask_sign(&q.request, buf_bytes(&blob), tbs, alg);
 	e = exchange(a, &q, e, PATIENCE_PERSON_S);
@@ -229,7 +230,7 @@ err_t agent_remove(struct agent_client *a, const struct key *pub)
 	struct buf blob;
 	question_init(&q);
 	blob_init(&blob);
-	err_t e = key_blob(pub, &blob);
+	err_t e = key_blob_any(pub, &blob);
 	if (e == OK)
 		e = ag_ask_remove(&q.request, buf_bytes(&blob));
 	buf_done(&blob);

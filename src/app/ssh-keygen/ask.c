@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "app/common/askpass.h"
 #include "app/ssh-keygen/kg.h"
-#include "os/helper.h"
-#include "os/prompt.h"
 
 int kg_say(int state, const char *fmt, ...)
 {
@@ -49,54 +48,9 @@ bool kg_ask_line(const char *prompt, struct buf *line)
 	return read_line(line);
 }
 
-/* The first line of what the program prints. */
-static err_t ask_helper(const char *program, const char *prompt, struct buf *answer)
-{
-	const char *const argv[] = {program, prompt, NULL};
-	const char *const no_env[] = {NULL};
-	int status = 0;
-	err_t e = helper_capture(argv, no_env, answer, &status);
-	if (e == OK && status != 0)
-		e = E_CANCELLED;
-	const uint8_t *end = e == OK && answer->n > 0 ? memchr(answer->p, '\n', answer->n) : NULL;
-	if (end != NULL)
-		answer->n = (size_t)(end - answer->p); /* the rest is wiped with the buf */
-	return e;
-}
-
-/* SSH_ASKPASS_REQUIRE: never, prefer, force; without it the helper is used when there is a display
- * and no terminal. */
-static const char *helper_for(bool has_terminal)
-{
-	const char *program = getenv("SSH_ASKPASS"), *require = getenv("SSH_ASKPASS_REQUIRE"),
-		   *display = getenv("DISPLAY");
-	if (program == NULL || program[0] == '\0')
-		program = "/usr/bin/ssh-askpass";
-	if (require != NULL && strcmp(require, "force") == 0)
-		return program;
-	if (require != NULL && strcmp(require, "never") == 0)
-		return NULL;
-	if (display == NULL || display[0] == '\0')
-		return NULL;
-	bool is_preferred = require != NULL && strcmp(require, "prefer") == 0;
-	return is_preferred || !has_terminal ? program : NULL;
-}
-
 err_t kg_ask_secret(const char *prompt, struct buf *answer)
 {
-	int signo = 0;
-	const char *program = helper_for(isatty(STDIN_FILENO) != 0);
-	if (program != NULL)
-		return ask_helper(program, prompt, answer);
-	(void)fflush(stdout);
-	err_t e = prompt_line(prompt, false, answer, &signo);
-	if (e == E_CANCELLED && signo != 0)
-		prompt_die(signo);
-	if (e != E_NOT_FOUND)
-		return e;
-	(void)fputs(prompt, stderr); /* no terminal: scripts answer through standard input */
-	(void)read_line(answer);
-	return buf_err(answer);
+	return askpass_secret(prompt, answer);
 }
 
 err_t kg_ask_new(const struct kg_options *o, const char *prompt, bool again, struct buf *answer)
