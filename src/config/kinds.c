@@ -159,8 +159,7 @@ err_t cfg_time(struct cslice s, int64_t *seconds)
 		TRY(text_u64(cslice_of(s.p, n), &v));
 		if (n < s.n)
 			TRY(unit_of(s.p[n++], &unit));
-		if (v > INT32_MAX ||
-			total > INT32_MAX - (int64_t)(v * unit < INT32_MAX ? v * unit : INT32_MAX))
+		if (v > INT32_MAX || v * unit > (uint64_t)(INT32_MAX - total))
 			return E_LIMIT;
 		total += (int64_t)(v * unit);
 		s = cslice_of(s.p + n, s.n - n);

@@ -269,7 +269,7 @@ def test_refusals_have_their_words_and_states(tmp_path, args, status, words):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("letter", "DhIKkLMnOQsUuVwz")
+@pytest.mark.parametrize("letter", "DKkMQuw")
 @pytest.mark.parametrize("arguments", [(), ("x", "y")], ids=["bare", "more"])
 def test_what_is_not_built_is_one_sentence(tmp_path, letter, arguments):
     done = run(OURS, f"-{letter}", *arguments, cwd=tmp_path)
@@ -344,17 +344,6 @@ def test_what_is_no_rfc4716_file_is_told(tmp_path):
         done = run(OURS, "-i", "-f", name, cwd=tmp_path)
         assert done.returncode == 255 and f"{name}: not in the form of RFC 4716: {words}" in done.stderr
         assert len(done.stderr.splitlines()) == 1
-
-
-def test_a_certificate_is_called_one(tmp_path, foreign):
-    for name in ("ca", "k"):
-        make(foreign, tmp_path / name, "ed25519")
-    good(foreign, "-q", "-s", tmp_path / "ca", "-I", "me", "-n", "user", tmp_path / "k.pub")
-    done = run(OURS, "-l", "-f", tmp_path / "k-cert.pub")
-    assert done.returncode == 255 and done.stderr.endswith("is a certificate: certificates are not built yet\n")
-    mixed = tmp_path / "mixed"
-    mixed.write_text((tmp_path / "k-cert.pub").read_text() + (tmp_path / "k.pub").read_text())
-    assert good(OURS, "-l", "-f", mixed) == good(OURS, "-l", "-f", tmp_path / "k.pub")
 
 
 def test_fingerprints_of_files_with_many_keys(tmp_path, foreign):

@@ -12,7 +12,8 @@
 /* Exit states (compat 2.6): fatal errors are 255, refused questions and failed writes 1. */
 enum { KG_OK = 0, KG_FAILED = 1, KG_USAGE = 1, KG_FATAL = 255 };
 
-#define KG_LINE_MAX 8192
+#define KG_LINE_MAX    8192
+#define KG_OPTIONS_MAX 256
 
 struct kg_options {
 #define FLAG_set                                  bool
@@ -27,7 +28,7 @@ struct kg_options {
 	/* what the values mean */
 	enum hash_id hash_id; /* of -E; hash is NULL when not given */
 	struct key_write_opts write;
-	const char *options[16]; /* of -O */
+	const char *options[KG_OPTIONS_MAX]; /* of -O */
 	size_t options_n;
 	char *path_buf; /* owned: a path that was asked for or made up */
 };
@@ -96,6 +97,9 @@ int kg_known_hosts(struct kg_options *o);
 int kg_print_sshfp(struct kg_options *o);
 int kg_export(struct kg_options *o);
 int kg_import(struct kg_options *o);
+int kg_show_certs(struct kg_options *o);
+/* -s without another mode. */
+int kg_certify(struct kg_options *o, char **files, size_t files_n);
 /* -Y; files: what stands behind the options. */
 int kg_signatures(struct kg_options *o, char **files, size_t files_n);
 

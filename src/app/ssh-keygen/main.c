@@ -43,6 +43,10 @@ static const char synopsis[] =
 	"       ssh-keygen -H [-f known_hosts_file]\n"
 	"       ssh-keygen -R hostname [-f known_hosts_file]\n"
 	"       ssh-keygen -r hostname [-g] [-f input_keyfile]\n"
+	"       ssh-keygen -I certificate_identity -s ca_key [-hU] [-n principals]\n"
+	"                  [-O option] [-t signature_algorithm] [-V validity_interval]\n"
+	"                  [-z serial_number] file ...\n"
+	"       ssh-keygen -L [-f input_keyfile]\n"
 	"       ssh-keygen -A [-a rounds] [-f prefix_path]\n"
 	"       ssh-keygen -Y find-principals -s signature_file -f allowed_signers_file\n"
 	"       ssh-keygen -Y match-principals -I signer_identity -f allowed_signers_file\n"
@@ -69,30 +73,6 @@ static const struct flag *flag_find(int letter)
 	return NULL;
 }
 
-/* Flags of -Y that mean something else in modes that are not built. */
-static const struct {
-	char letter;
-	size_t at;
-	const char *what;
-} signing_flags[] = {
-	{'I', offsetof(struct kg_options, identity), "certificates"},
-	{'n', offsetof(struct kg_options, names), "certificates"},
-	{'O', offsetof(struct kg_options, option), "options of a mode"},
-	{'s', offsetof(struct kg_options, sig_file), "certificates"},
-};
-
-/* Without -Y: was one of them given, or is `missing` one, whose argument is not there? */
-static int check_signing_flags(const struct kg_options *o, int missing)
-{
-	for (size_t i = 0; o->sign_action == NULL && i < ARRAY_N(signing_flags); i++)
-		if (signing_flags[i].letter == missing ||
-			*(const char *const *)(const void *)((const char *)o +
-							     signing_flags[i].at) != NULL)
-			return kg_say(KG_USAGE, "ssh-keygen: -%c is not built yet (%s)",
-				signing_flags[i].letter, signing_flags[i].what);
-	return KG_OK;
-}
-
 /* KG_OK: go on. */
 static int parse(struct kg_options *o, int argc, char **argv)
 {
@@ -112,8 +92,6 @@ static int parse(struct kg_options *o, int argc, char **argv)
 		if (f != NULL && f->later != NULL)
 			return kg_say(KG_USAGE, "ssh-keygen: -%c is not built yet (%s)", f->letter,
 				f->later);
-		if (c == ':' && check_signing_flags(o, optopt) != KG_OK)
-			return KG_USAGE;
 		if (f == NULL || c == ':') {
 			(void)usage(); /* the sentence last, where it is seen */
 			return kg_say(KG_USAGE,
@@ -130,12 +108,13 @@ static int parse(struct kg_options *o, int argc, char **argv)
 		if (!f->has_argument)
 			*(bool *)((char *)o + f->at) = true;
 	}
-	if (check_signing_flags(o, 0) != KG_OK)
-		return KG_USAGE;
-	if (optind < argc && o->sign_action == NULL) {
+	bool takes_files = o->sign_action != NULL || o->sig_file != NULL;
+	if (optind < argc && !takes_files) {
 		(void)kg_say(0, "Too many arguments.");
 		return usage();
 	}
+	if (o->option != NULL && !takes_files)
+		return kg_say(KG_USAGE, "ssh-keygen: -O is not built yet (options of a mode)");
 	return KG_OK;
 }
 
@@ -181,8 +160,14 @@ static int check_values(struct kg_options *o)
 }
 
 /* At most one of the modes; the order is OpenSSH's. */
-static int run(struct kg_options *o)
+static int run(struct kg_options *o, char **files, size_t files_n)
 {
+	if (o->sign_action != NULL)
+		return kg_signatures(o, files, files_n);
+	if (o->sig_file != NULL && files_n == 0) {
+		(void)kg_say(0, "Too few arguments.");
+		return usage();
+	}
 	if (o->find_host != NULL && o->remove_host != NULL)
 		return usage();
 	if (o->passphrase && o->change) {
@@ -193,6 +178,10 @@ static int run(struct kg_options *o)
 		return kg_known_hosts(o);
 	if (o->list || o->babble)
 		return kg_fingerprint(o);
+	if (o->sig_file != NULL)
+		return kg_certify(o, files, files_n);
+	if (o->show_certs)
+		return kg_show_certs(o);
 	if (o->export_key)
 		return kg_export(o);
 	if (o->import_key || o->import_alias)
@@ -221,9 +210,7 @@ int main(int argc, char **argv)
 			KG_FATAL, "the cryptographic library does not start: %s", err_text(e));
 	state = check_values(&o);
 	if (state == KG_OK)
-		state = o.sign_action != NULL
-				? kg_signatures(&o, argv + optind, (size_t)(argc - optind))
-				: run(&o);
+		state = run(&o, argv + optind, (size_t)(argc - optind));
 	free(o.path_buf);
 	if (fflush(stdout) != 0 && state == KG_OK)
 		state = kg_say(KG_FATAL, "writing to standard output failed");

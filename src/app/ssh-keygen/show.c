@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "app/ssh-keygen/kg.h"
+#include "key/cert.h"
 
 err_t kg_print_fingerprint(const struct kg_options *o, const struct key *k, struct cslice comment)
 {
@@ -26,7 +27,7 @@ err_t kg_print_fingerprint(const struct kg_options *o, const struct key *k, stru
 		vis_put(&text, comment);
 	else
 		buf_printf(&text, "no comment");
-	buf_printf(&text, " (%s)\n", key_type_shown(key_type_of(k)));
+	buf_printf(&text, " (%s)\n", key_shown(k));
 	if (e == OK && o->verbose)
 		e = key_randomart(k, o->hash_id, &text);
 	if (e == OK)
@@ -62,19 +63,16 @@ static struct cslice skip_word(struct cslice line)
 static bool line_key(struct cslice line, struct key **k, struct buf *comment)
 {
 	for (size_t skipped = 0; skipped < 3 && line.n > 0; skipped++) {
-		if (key_parse_public_line(k, line, comment) == OK)
+		if (key_parse_line_any(k, line, comment) == OK)
 			return true;
 		line = skip_word(line);
 	}
 	return false;
 }
 
-#define CERTIFICATE "-cert-v01@openssh.com "
-
 static int show_text(const struct kg_options *o, struct cslice text, const char *name)
 {
-	bool any = false, is_cert = text.n > 0 && memmem(text.p, text.n, CERTIFICATE,
-							  strlen(CERTIFICATE)) != NULL;
+	bool any = false;
 	while (text.n > 0) {
 		struct key *k = NULL;
 		struct buf comment;
@@ -98,11 +96,7 @@ static int show_text(const struct kg_options *o, struct cslice text, const char 
 		key_free(k);
 		buf_done(&comment);
 	}
-	if (any)
-		return KG_OK;
-	return is_cert ? kg_say(KG_FATAL, "%s is a certificate: certificates are not built yet",
-				 name)
-		       : kg_say(KG_FATAL, "%s is not a public key file.", name);
+	return any ? KG_OK : kg_say(KG_FATAL, "%s is not a public key file.", name);
 }
 
 static int show_private(const struct kg_options *o, const char *path)

@@ -412,8 +412,10 @@ static void times(void **state)
 	static const struct {
 		const char *s;
 		int64_t v;
-	} good[] = {{"0", 0}, {"90", 90}, {"1h30m", 5400}, {"2W", 1209600}, {"none", -1}};
-	static const char *const bad[] = {"", "x", "1x", "-1", "99999999999", "h"};
+	} good[] = {{"0", 0}, {"90", 90}, {"1h30m", 5400}, {"2W", 1209600}, {"none", -1},
+		{"2147483647", INT32_MAX}};
+	static const char *const bad[] = {"", "x", "1x", "-1", "99999999999", "h", "100000w", "68y",
+		"2147483647s1", "2147483648"};
 	int64_t v;
 	for (size_t i = 0; i < ARRAY_N(good); i++) {
 		assert_int_equal(cfg_time(cslice_str(good[i].s), &v), OK);
