@@ -43,6 +43,7 @@ def config():
 def key():
     types = re.findall(r'"([^"\s]+)"', (SRC / "key/types.def").read_text())
     options = re.findall(r'"([a-z][a-z0-9-]+)(?:=)?"', (SRC / "key/ak_options.c").read_text())
+    options += re.findall(r'(?m)^\t\{"([\w-]+)", +(?:true|false)', (SRC / "key/cert_check.c").read_text())
     return [*types, *options, "@revoked", "@cert-authority", "|1|", "openssh-key-v1", "none", "aes256-ctr",
             "-----BEGIN OPENSSH PRIVATE KEY-----", "-----END OPENSSH PRIVATE KEY-----",
             "-----BEGIN PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY-----", "-----BEGIN EC PRIVATE KEY-----"], []
