@@ -95,7 +95,7 @@ static void give_up(struct job *j)
 void job_fail(struct job *j)
 {
 	if (!j->has_failed)
-		xfer_count_failure(j->x);
+		xfer_count_failure(j->x, j->item);
 	give_up(j);
 }
 

@@ -40,7 +40,7 @@ static void refuse(struct place *p, const char *text)
 	bool is_known = p->parent != NULL && p->parent->state == PLACE_FAILED;
 	if (!is_known && x->end == OK) {
 		xfer_say(x, LOG_L_ERROR, "%s", text);
-		xfer_count_failure(x);
+		xfer_count_failure(x, p->item);
 	}
 	settle(p, PLACE_FAILED);
 }
@@ -163,7 +163,7 @@ static void on_answer(struct sf_ask *a, const struct sf_reply *r)
 	} else if (r->code != SF_ok) {
 		xfer_say(x, LOG_L_ERROR, "remote setstat \"%s\": %s", p->path,
 			xfer_status_words(r).text);
-		xfer_count_failure(x);
+		xfer_count_failure(x, p->item);
 	}
 	place_drop(p); /* what the request held */
 	xfer_answered(x);
@@ -242,6 +242,7 @@ struct place *place_new(struct job *j)
 		return NULL;
 	*p = (struct place){.x = x,
 		.parent = j->to_dir,
+		.item = j->item,
 		.refs = 1,
 		.dir = BENEATH_NONE,
 		.path = j->to,

@@ -76,7 +76,12 @@ void plan_dir(struct job *j)
 		job_fail(j);
 		return;
 	}
-	*w = (struct walker){.x = x, .to = to, .from = j->from, .depth = j->depth + 1, .dir = dir};
+	*w = (struct walker){.x = x,
+		.to = to,
+		.from = j->from,
+		.item = j->item,
+		.depth = j->depth + 1,
+		.dir = dir};
 	list_init(&w->batches);
 	j->from = NULL;
 	list_push(&x->walkers, &w->link);
@@ -94,10 +99,11 @@ static struct job *new_entry(struct walker *w, const char *name)
 	struct job *j = job_new(w->x, xfer_join(w->from, name), xfer_join(w->to->path, name));
 	if (j == NULL) {
 		xfer_say(w->x, LOG_L_ERROR, "%s: out of memory", name);
-		xfer_count_failure(w->x);
+		xfer_count_failure(w->x, w->item);
 		return NULL;
 	}
 	j->to_dir = w->to;
+	j->item = w->item;
 	place_keep(w->to);
 	j->depth = w->depth;
 	return j;
@@ -170,7 +176,7 @@ static bool walk_local(struct walker *w)
 	}
 	if (errno != 0) {
 		xfer_say(w->x, LOG_L_ERROR, "local readdir \"%s\": %s", w->from, strerror(errno));
-		xfer_count_failure(w->x);
+		xfer_count_failure(w->x, w->item);
 	}
 	w->is_over = true;
 	return false;
@@ -199,7 +205,7 @@ static char *safe_name(struct walker *w, struct cslice name)
 		return text_dup(name, &copy) == OK ? copy : NULL;
 	xfer_say(w->x, LOG_L_ERROR, "Server sent suspect path \"%.*s\" during readdir of \"%s\"",
 		(int)num_min(name.n, 1024), (const char *)name.p, w->from);
-	xfer_count_failure(w->x);
+	xfer_count_failure(w->x, w->item);
 	return NULL;
 }
 
@@ -254,12 +260,14 @@ static bool walk_remote(struct walker *w)
 static void start_item(struct xfer *x, struct xfer_item_own *item)
 {
 	struct stat st;
+	size_t index = (size_t)(item - x->items);
 	struct job *j = job_new(x, item->from, item->to);
 	item->from = item->to = NULL;
 	if (j == NULL) {
-		xfer_count_failure(x);
+		xfer_count_failure(x, index);
 		return;
 	}
+	j->item = index;
 	j->is_item = true;
 	j->is_peer_name = item->is_peer_name;
 	if (x->from.r != NULL) {

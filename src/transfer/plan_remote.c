@@ -17,7 +17,7 @@
 static void say_failure(struct walker *w, const char *why)
 {
 	xfer_say(w->x, LOG_L_ERROR, "remote readdir(\"%s\"): %s", w->from, why);
-	xfer_count_failure(w->x);
+	xfer_count_failure(w->x, w->item);
 	w->is_eof = true;
 }
 

@@ -48,8 +48,9 @@ void xfer_say(struct xfer *x, enum log_level level, const char *fmt, ...)
 	buf_done(&safe);
 }
 
-void xfer_count_failure(struct xfer *x)
+void xfer_count_failure(struct xfer *x, size_t item)
 {
+	x->items[item].has_failed = true;
 	x->p.failed++;
 }
 
@@ -358,7 +359,8 @@ err_t xfer_add(struct xfer *x, const struct xfer_item *item)
 		x->items = v;
 		x->items_cap = cap;
 	}
-	struct xfer_item_own own = {strdup(item->from), strdup(item->to), item->is_peer_name};
+	struct xfer_item_own own = {
+		strdup(item->from), strdup(item->to), item->is_peer_name, false};
 	if (own.from == NULL || own.to == NULL) {
 		free(own.from);
 		free(own.to);
@@ -380,6 +382,11 @@ void xfer_interrupt(struct xfer *x)
 uint64_t xfer_failed(const struct xfer *x)
 {
 	return x->p.failed;
+}
+
+bool xfer_item_failed(const struct xfer *x, size_t i)
+{
+	return x->items[i].has_failed;
 }
 
 static void release(struct xfer *x)

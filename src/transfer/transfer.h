@@ -69,6 +69,8 @@ MUST err_t xfer_add(struct xfer *x, const struct xfer_item *item);
 MUST err_t xfer_run(struct xfer *x);
 void xfer_interrupt(struct xfer *x);
 uint64_t xfer_failed(const struct xfer *x); /* files and directories */
+/* Of the i-th item added: did it fail, or something in it? */
+bool xfer_item_failed(const struct xfer *x, size_t i);
 void xfer_free(struct xfer *x);
 
 #endif

@@ -39,6 +39,7 @@ enum place_state { PLACE_ASKED, PLACE_READY, PLACE_FAILED };
 struct place {
 	struct xfer *x;
 	struct place *parent; /* NULL: of an item */
+	size_t item;          /* that it belongs to */
 	size_t refs;
 	enum place_state state;
 	bool is_new, is_ending;
@@ -90,6 +91,7 @@ struct job {
 	struct place *to_dir; /* NULL: `to` is the person's own path */
 	char *from, *to;      /* whole; to: where the bytes go (beside the target when atomic) */
 	char *target;         /* the name that it gets; NULL: `to` */
+	size_t item;          /* that it belongs to */
 	unsigned depth;
 	enum job_phase phase;
 	bool is_item, is_peer_name, is_link, is_unknown;
@@ -145,6 +147,7 @@ struct walker {
 	struct xfer *x;
 	struct place *to;
 	char *from;
+	size_t item;
 	unsigned depth;
 	DIR *dir; /* local */
 	struct xfer_handle handle;
@@ -177,7 +180,7 @@ struct xfer {
 	struct xfer_end from, to;
 	struct xfer_item_own {
 		char *from, *to;
-		bool is_peer_name;
+		bool is_peer_name, has_failed;
 	} * items;
 	size_t items_n, items_cap, items_at;
 	struct list walkers, jobs, ready, movers, endings, refused, slots, wslots;
@@ -199,7 +202,7 @@ struct xfer {
 
 /* transfer.c */
 void xfer_say(struct xfer *x, enum log_level level, const char *fmt, ...) PRINTF(3, 4);
-void xfer_count_failure(struct xfer *x);
+void xfer_count_failure(struct xfer *x, size_t item); /* of that item, or of what is in it */
 struct xfer_words xfer_status_words(const struct sf_reply *r);
 /* The end of the connection is noted; true when that is what the reply says. */
 bool xfer_is_lost(struct xfer *x, const struct sf_reply *r);

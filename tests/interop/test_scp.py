@@ -290,6 +290,25 @@ def test_missing_files(ends, way):
     assert "No such file or directory" in err
 
 
+def test_sources_that_failed_are_named(ends, world, theirs):
+    """The last line, which scripts look for; the very words of OpenSSH's scp where it has the same server's answer."""
+    (ends.here / "good").write_text("good")
+    (ends.here / "tree").mkdir()
+    nowhere = f"{ends.far}/none/here"
+    err = ends.bad(ends.here / "good", ends.at("none/here"))
+    line = f"scp: failed to upload file {ends.here}/good to {nowhere}"
+    assert err.splitlines()[-1] == line
+    reference = Copy(world, theirs).scp(ends.server, ends.here / "good", ends.at("none/here"))
+    assert feed(reference, None, SECONDS)[2].splitlines()[-1].endswith(line.split(" ", 1)[1])
+    err = ends.bad("-r", ends.here / "tree", ends.at("none/here"))
+    assert err.splitlines()[-1] == f"scp: failed to upload directory {ends.here}/tree to {nowhere}"
+    (ends.far / "in").mkdir(mode=0o777)
+    (ends.far / "in").chmod(0o777)
+    err = ends.bad(ends.here / "good", ends.here / "missing", ends.at("in"))
+    assert err.count("failed to upload") == 1 and f"failed to upload file {ends.here}/missing to {ends.far}/in/missing" in err
+    assert (ends.far / "in" / "good").exists()
+
+
 def test_path_written_for_a_shell(ends):
     """fish-shell#9704: plain blanks work, and what is there for a shell is named when it does not."""
     (ends.far / "a b").write_text("blank")

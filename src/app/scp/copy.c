@@ -36,6 +36,30 @@ static err_t run_batch(struct scp *s, struct xfer *x)
 	return xfer_run(x);
 }
 
+/* Which source it was: scripts look for this line. */
+static void say_failed(struct scp *s, const struct xfer *x)
+{
+	const struct batch *b = &s->batch;
+	struct stat st;
+	for (size_t i = 0; i < b->n; i++) {
+		if (!xfer_item_failed(x, i))
+			continue;
+		bool is_dir =
+			stat(b->v[i].from, &st) == 0 && S_ISDIR(st.st_mode) && s->opts.is_recursive;
+		char *from = scp_safe(b->v[i].from), *to = scp_safe(b->v[i].to);
+		struct buf text;
+		buf_init(&text, (size_t)1 << 20);
+		buf_printf(&text, "failed to upload %s %s to %s", is_dir ? "directory" : "file",
+			from, to);
+		buf_put_u8(&text, 0);
+		if (buf_err(&text) == OK)
+			scp_say(s, LOG_L_ERROR, (const char *)text.p);
+		buf_done(&text);
+		free(from);
+		free(to);
+	}
+}
+
 void copy_flush(struct scp *s)
 {
 	struct batch *b = &s->batch;
@@ -52,6 +76,8 @@ void copy_flush(struct scp *s)
 	s->xfer = NULL;
 	if (x != NULL)
 		s->failed += xfer_failed(x);
+	if (x != NULL && e == OK && b->from == NULL && b->to != NULL)
+		say_failed(s, x);
 	if (x != NULL && xfer_failed(x) > 0 && b->to != NULL && !s->dest.is_dir)
 		scp_hint_quotes(s, s->to.path);
 	xfer_free(x);
