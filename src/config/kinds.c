@@ -126,48 +126,6 @@ static void port_print(const struct cfg_opt *opt, const void *field, struct buf 
 const struct cfg_kind cfg_kind_port = {port_parse, port_print, done_nothing, false, false};
 
 /* ---- time ---- */
-static const struct {
-	char unit;
-	uint32_t seconds;
-} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 604800}};
-
-static err_t unit_of(uint8_t c, uint64_t *seconds)
-{
-	for (size_t i = 0; i < ARRAY_N(units); i++) {
-		if ((c | 0x20) == units[i].unit) {
-			*seconds = units[i].seconds;
-			return OK;
-		}
-	}
-	return E_FORMAT;
-}
-
-err_t cfg_time(struct cslice s, int64_t *seconds)
-{
-	int64_t total = 0;
-	if (cslice_eq_str(s, "none")) {
-		*seconds = -1;
-		return OK;
-	}
-	if (s.n == 0)
-		return E_FORMAT;
-	while (s.n > 0) {
-		size_t n = 0;
-		uint64_t v, unit = 1;
-		while (n < s.n && s.p[n] >= '0' && s.p[n] <= '9')
-			n++;
-		TRY(text_u64(cslice_of(s.p, n), &v));
-		if (n < s.n)
-			TRY(unit_of(s.p[n++], &unit));
-		if (v > INT32_MAX || v * unit > (uint64_t)(INT32_MAX - total))
-			return E_LIMIT;
-		total += (int64_t)(v * unit);
-		s = cslice_of(s.p + n, s.n - n);
-	}
-	*seconds = total;
-	return OK;
-}
-
 static err_t time_parse(struct cfg_parse *p, void *field)
 {
 	if (cfg_time(cslice_str(p->v[0]), field) != OK)

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "os/child.h"
 #include "os/helper.h"
 #include "os/ev.h"
 
@@ -153,8 +154,9 @@ bool helper_has_ended(struct helper *c, int *status)
 	return true;
 }
 
-err_t helper_capture(
-	const char *const *argv, const char *const *extra_env, struct buf *out, int *status)
+/* in_fd: its standard input, -1 = ours. */
+static err_t capture(const char *const *argv, const char *const *extra_env, int in_fd,
+	struct buf *out, int *status)
 {
 	int back[2];
 	if (pipe2(back, O_CLOEXEC) < 0)
@@ -162,7 +164,8 @@ err_t helper_capture(
 	pid_t pid = fork();
 	if (pid == 0) {
 		os_signals_reset();
-		if (dup2(back[1], STDOUT_FILENO) < 0)
+		if (dup2(back[1], STDOUT_FILENO) < 0 ||
+			(in_fd >= 0 && dup2(in_fd, STDIN_FILENO) < 0))
 			_exit(127);
 		for (size_t i = 0; extra_env != NULL && extra_env[i] != NULL; i += 2)
 			(void)setenv(extra_env[i], extra_env[i + 1], 1);
@@ -178,6 +181,21 @@ err_t helper_capture(
 	close(back[0]);
 	*status = wait_status(pid);
 	return buf_err(out);
+}
+
+err_t helper_capture(
+	const char *const *argv, const char *const *extra_env, struct buf *out, int *status)
+{
+	return capture(argv, extra_env, -1, out, status);
+}
+
+err_t helper_converse(const char *const *argv, struct cslice in, struct buf *out, int *status)
+{
+	int in_fd = -1;
+	TRY(child_memory_file(in, &in_fd));
+	err_t e = lseek(in_fd, 0, SEEK_SET) == 0 ? capture(argv, NULL, in_fd, out, status) : E_IO;
+	close(in_fd);
+	return e;
 }
 
 int helper_run(const char *shell, const char *command)

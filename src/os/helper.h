@@ -36,6 +36,9 @@ void helper_end(struct helper *c); /* closes the pipes, sends HUP, does not wait
 MUST err_t helper_capture(
 	const char *const *argv, const char *const *extra_env, struct buf *out, int *status);
 
+/* The same for a program that finds `in` on its standard input. */
+MUST err_t helper_converse(const char *const *argv, struct cslice in, struct buf *out, int *status);
+
 /* `shell -c command` without pipes; gives its exit status, 255 for a signal or a failure to start.
  */
 int helper_run(const char *shell, const char *command);

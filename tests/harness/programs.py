@@ -61,6 +61,15 @@ class Programs:
         return for_everyone(self.beside("scp"))
 
     @cached_property
+    def add(self):
+        return self.beside("ssh-add")
+
+    @cached_property
+    def keychain(self):
+        """The helper that speaks to the Secret Service, which the build may leave out."""
+        return self.beside("ssh-keychain")
+
+    @cached_property
     def sftp(self):
         return self.beside("sftp")
 

@@ -8,7 +8,8 @@ import pytest
 
 from harness.programs import TOP
 
-PLACES = {"bin": {"scp", "sftp", "ssh", "ssh-keygen", "ssh-speed"}, "sbin": {"sshd"}, "libexec": {"sftp-server"}}
+PLACES = {"bin": {"scp", "sftp", "ssh", "ssh-add", "ssh-keygen", "ssh-speed"}, "sbin": {"sshd"},
+          "libexec": {"sftp-server", "ssh-keychain"}}
 
 
 def test_install_has_programs_and_pages_in_their_places(tmp_path, ours):

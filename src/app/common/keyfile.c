@@ -101,7 +101,7 @@ static err_t check_mode(const char *path, const struct stat *st, struct buf *why
 	return E_PERMISSION;
 }
 
-static err_t read_asking(struct key **out, const char *path, struct cslice text,
+err_t keyfile_parse_private(struct key **out, const char *path, struct cslice text,
 	const struct keyfile_ask *ask, struct buf *comment)
 {
 	err_t e = key_read_private(out, text, cslice_of(NULL, 0), comment);
@@ -132,7 +132,7 @@ err_t keyfile_load_private(struct key **out, const char *path, const struct keyf
 	if (e == OK)
 		e = check_mode(path, &st, why);
 	if (e == OK)
-		e = read_asking(out, path, buf_bytes(&text), ask, comment);
+		e = keyfile_parse_private(out, path, buf_bytes(&text), ask, comment);
 	bool has_words = ask != NULL && ask->before != NULL && ask->after != NULL;
 	if (e != OK && e != E_CANCELLED && why != NULL)
 		buf_printf(why, "%s%s%s%s\n", has_words ? ask->before : "Load key \"", path,

@@ -42,6 +42,11 @@ struct keyfile_ask {
 MUST err_t keyfile_load_private(struct key **out, const char *path, const struct keyfile_ask *ask,
 	struct buf *comment, struct buf *why);
 
+/* The same for a file's text at hand: the questions without the file and its permission rule; path
+ * is what ask is told. */
+MUST err_t keyfile_parse_private(struct key **out, const char *path, struct cslice text,
+	const struct keyfile_ask *ask, struct buf *comment);
+
 /*
  * keyfile_load_public - the public key of an identity: path is a .pub file, or a private one
  *
