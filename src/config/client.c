@@ -161,7 +161,8 @@ static err_t text_default(char **field, const char *value)
 static err_t own_defaults(struct client_config *c, const struct client_situation *s)
 {
 	static const char *const identities[] = {"~/.ssh/id_rsa", "~/.ssh/id_ecdsa",
-		"~/.ssh/id_ed25519", "~/.ssh/id_mldsa44_ed25519"};
+		"~/.ssh/id_ecdsa_sk", "~/.ssh/id_ed25519", "~/.ssh/id_ed25519_sk",
+		"~/.ssh/id_mldsa44_ed25519"};
 	TRY(text_default(&c->hostname, s->host_arg));
 	TRY(text_default(&c->user, s->local_user));
 	for (size_t i = 0; !cfg_is_set(c->own, "IdentityFile") && i < ARRAY_N(identities); i++)

@@ -185,7 +185,7 @@ static err_t opt_expiry(struct parse *p, struct cslice value)
 /* ---- the table
  * ------------------------------------------------------------------------------------------------
  */
-enum kind { K_PERMIT, K_IGNORED, K_RESTRICT, K_VALUE, K_UNBUILT };
+enum kind { K_PERMIT, K_TOUCH, K_VERIFY, K_RESTRICT, K_VALUE, K_UNBUILT };
 
 #define AT(member) offsetof(struct ak_permit, member)
 /* clang-format off */
@@ -201,8 +201,8 @@ static const struct option {
 	{"pty",               K_PERMIT,   AT(pty),               NULL},
 	{"user-rc",           K_PERMIT,   AT(user_rc),           NULL},
 	{"x11-forwarding",    K_PERMIT,   AT(x11_forwarding),    NULL},
-	{"touch-required",    K_IGNORED,  0,                     NULL}, /* about FIDO keys only */
-	{"verify-required",   K_IGNORED,  0,                     NULL},
+	{"touch-required",    K_TOUCH,    0,                     NULL}, /* about FIDO keys only */
+	{"verify-required",   K_VERIFY,   0,                     NULL},
 	{"restrict",          K_RESTRICT, 0,                     NULL},
 	{"command",           K_VALUE,    0,                     opt_command},
 	{"environment",       K_VALUE,    0,                     opt_environment},
@@ -261,7 +261,11 @@ static err_t option_flag(struct parse *p, const struct option *o, bool is_negate
 	case K_RESTRICT:
 		p->r->permit = (struct ak_permit){false, false, false, false, false};
 		return OK;
-	case K_IGNORED:
+	case K_TOUCH:
+		p->r->no_touch_required = is_negated;
+		return OK;
+	case K_VERIFY:
+		p->r->verify_required = !is_negated;
 		return OK;
 	case K_VALUE:
 		return refuse(p, "an option lacks its value");
@@ -283,7 +287,9 @@ static err_t option_one(struct parse *p, struct cslice *rest)
 	if (o == NULL && n > 3 && ascii_eq_nocase(cslice_of(name.p, 3), "no-")) {
 		o = option_find(cslice_of(name.p + 3, n - 3));
 		is_negated = true;
-		if (o != NULL && o->kind != K_PERMIT && o->kind != K_IGNORED)
+		bool has_no = o != NULL &&
+			      (o->kind == K_PERMIT || o->kind == K_TOUCH || o->kind == K_VERIFY);
+		if (!has_no)
 			o = NULL;
 	}
 	if (o == NULL)

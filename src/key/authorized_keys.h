@@ -21,8 +21,10 @@ struct ak_result {
 	enum ak_verdict verdict;
 	uint32_t line; /* of the deciding line */
 	struct ak_permit permit;
-	char *command;      /* forced command, NULL = none; owned, ak_done frees */
-	char **environment; /* NAME=VALUE, first of a name wins */
+	bool no_touch_required; /* of FIDO keys: a signature without a touch will do */
+	bool verify_required;   /* ... must come with a PIN or a finger */
+	char *command;          /* forced command, NULL = none; owned, ak_done frees */
+	char **environment;     /* NAME=VALUE, first of a name wins */
 	size_t environment_n;
 	char **permitopen; /* kept for forwarding */
 	size_t permitopen_n;

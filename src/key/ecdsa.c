@@ -10,6 +10,7 @@ static const struct {
 	[KEY_ECDSA_P256] = {EC_P256, "nistp256"},
 	[KEY_ECDSA_P384] = {EC_P384, "nistp384"},
 	[KEY_ECDSA_P521] = {EC_P521, "nistp521"},
+	[KEY_SK_ECDSA] = {EC_P256, "nistp256"}, /* the public half and the signature (sk.c) */
 };
 
 enum key_type key_ecdsa_of(enum ec_curve c)

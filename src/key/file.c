@@ -16,6 +16,12 @@
 
 #define PEM_PASSPHRASE_MIN 5
 
+/* PEM knows rsa and ecdsa; a FIDO key has such a public half only. */
+static bool has_pem(const struct key *k)
+{
+	return k->pk != NULL && !key_type_is_sk(k->type);
+}
+
 static bool find(struct cslice in, const char *what, size_t *at)
 {
 	size_t n = strlen(what);
@@ -229,7 +235,7 @@ err_t key_read_private_public(struct key **out, struct cslice file, struct buf *
 err_t key_write_private(const struct key *k, const struct key_write_opts *opts, struct buf *out)
 {
 	size_t start = out->n;
-	if (opts->form == KEY_FORM_OPENSSH || k->pk == NULL)
+	if (opts->form == KEY_FORM_OPENSSH || !has_pem(k))
 		return key_v1_write(k, opts, out);
 	if (!k->is_private)
 		return E_KEY_PUBLIC;
@@ -245,7 +251,7 @@ err_t key_write_private(const struct key *k, const struct key_write_opts *opts, 
 err_t key_public_pem(const struct key *k, enum key_form form, struct buf *out)
 {
 	size_t start = out->n;
-	if (k->pk == NULL || form == KEY_FORM_OPENSSH)
+	if (!has_pem(k) || form == KEY_FORM_OPENSSH)
 		return E_KEY_TYPE;
 	err_t e = pem_public_write(k->pk, form == KEY_FORM_PEM ? PEM_OLD : PEM_PKCS8, out);
 	if (e != OK)

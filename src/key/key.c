@@ -81,6 +81,7 @@ void key_free(struct key *k)
 		return;
 	pkey_free(k->pk);
 	cert_free(k->cert);
+	key_sk_free(k->sk);
 	wipe_free(k, sizeof(*k));
 }
 

@@ -24,6 +24,12 @@ enum key_type key_type_of(const struct key *k);
 const char *key_type_name(enum key_type t);                      /* "ssh-ed25519" */
 const char *key_type_shown(enum key_type t);                     /* "ED25519" */
 bool key_type_from_name(struct cslice name, enum key_type *out); /* blob name */
+/* FIDO: the private half lives in a device, a file only says where.  Making such a key and signing
+ * with it give E_KEY_DEVICE. */
+static inline bool key_type_is_sk(enum key_type t)
+{
+	return t == KEY_SK_ED25519 || t == KEY_SK_ECDSA;
+}
 bool key_is_private(const struct key *k);
 uint32_t key_bits(const struct key *k);
 bool key_equal_public(const struct key *a, const struct key *b);
@@ -58,6 +64,24 @@ void key_set_rng(struct key *k, struct rng *rng);
 MUST err_t key_sign(const struct key *k, struct cslice alg, struct cslice tbs, struct buf *sig);
 MUST err_t key_verify(
 	const struct key *k, struct cslice want_alg, struct cslice tbs, struct cslice sig);
+/* The same, and what a FIDO device says about how it signed.  key_verify does not look at that: who
+ * decides about a login asks here.  info is untouched on failure. */
+#define KEY_SK_TOUCH    0x01 /* flags of a signature, and of a key file: what it wants */
+#define KEY_SK_PIN      0x04
+#define KEY_SK_RESIDENT 0x20 /* of a key file */
+struct key_sig_info {
+	bool is_device;   /* else the rest says nothing */
+	bool has_touch;   /* somebody touched the device (user presence) */
+	bool has_pin;     /* it asked for a PIN or a finger (user verification) */
+	uint8_t flags;    /* as signed */
+	uint32_t counter; /* of the device */
+};
+MUST err_t key_verify_info(const struct key *k, struct cslice want_alg, struct cslice tbs,
+	struct cslice sig, struct key_sig_info *info);
+/* Of a FIDO key: its application ("ssh:"), borrowed; the KEY_SK_ flags of its file. */
+struct cslice key_sk_application(const struct key *k);
+uint8_t key_sk_flags(const struct key *k);
+void key_sk_set_flags(struct key *k, uint8_t flags);
 /* Does the signature algorithm belong to the key type? */
 bool key_alg_fits(enum key_type t, struct cslice alg);
 

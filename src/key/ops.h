@@ -30,6 +30,7 @@ struct key {
 	uint8_t mldsa_pub[MLDSA44_PK];   /* the other half of mldsa44-ed25519 */
 	uint8_t mldsa_seed[32];
 	struct cert *cert; /* owned; NULL: a plain key */
+	struct key_sk *sk; /* sk-ssh-ed25519, sk-ecdsa: what comes behind the plain public half */
 };
 
 /* All of them work on a key whose type is set.  On failure key_free is called by the caller. */
@@ -52,7 +53,15 @@ struct key_ops {
 	uint32_t (*bits)(const struct key *k);
 };
 
-extern const struct key_ops key_ops_ed25519, key_ops_mldsa, key_ops_ecdsa, key_ops_rsa;
+extern const struct key_ops key_ops_ed25519, key_ops_mldsa, key_ops_ecdsa, key_ops_rsa, key_ops_sk;
+
+/* A signature of a FIDO device: string name, string raw, and the rest that only these have. */
+struct key_sk_signature {
+	struct cslice name, tbs, raw, rest;
+};
+MUST err_t key_sk_verify(
+	const struct key *k, const struct key_sk_signature *s, struct key_sig_info *info);
+void key_sk_free(struct key_sk *sk); /* NULL is fine */
 
 const struct key_ops *key_ops_of(enum key_type t);
 MUST err_t key_new(struct key **out, enum key_type t);

@@ -13,10 +13,13 @@ static const struct sig_alg {
 } algs[] = {
 	/* name                             key             hash                        */
 	{"ssh-ed25519",                     KEY_ED25519,    HASH_SHA512}, /* RFC8709   */
+	{"sk-ssh-ed25519@openssh.com",      KEY_SK_ED25519, HASH_SHA256}, /* PROTOCOL.u2f */
 	{"ssh-mldsa44-ed25519@openssh.com", KEY_MLDSA,      HASH_SHA512}, /* FIPS 204  */
 	{"ecdsa-sha2-nistp256",             KEY_ECDSA_P256, HASH_SHA256}, /* RFC5656 6.2.1 */
 	{"ecdsa-sha2-nistp384",             KEY_ECDSA_P384, HASH_SHA384},
 	{"ecdsa-sha2-nistp521",             KEY_ECDSA_P521, HASH_SHA512},
+	{"sk-ecdsa-sha2-nistp256@openssh.com", KEY_SK_ECDSA, HASH_SHA256},
+	{"webauthn-sk-ecdsa-sha2-nistp256@openssh.com", KEY_SK_ECDSA, HASH_SHA256},
 	{"rsa-sha2-512",                    KEY_RSA,        HASH_SHA512}, /* RFC8332   */
 	{"rsa-sha2-256",                    KEY_RSA,        HASH_SHA256},
 	{"ssh-rsa",                         KEY_RSA,        HASH_SHA1},   /* RFC4253 6.6 */
@@ -58,11 +61,13 @@ err_t key_sign(const struct key *k, struct cslice alg, struct cslice tbs, struct
 	return e;
 }
 
-err_t key_verify(const struct key *k, struct cslice want_alg, struct cslice tbs, struct cslice sig)
+err_t key_verify_info(const struct key *k, struct cslice want_alg, struct cslice tbs,
+	struct cslice sig, struct key_sig_info *info)
 {
 	struct rd r = rd_of(sig);
 	struct cslice name = rd_str(&r);
 	struct cslice raw = rd_str(&r);
+	struct cslice rest = rd_rest(&r);
 	if (rd_end(&r) != OK)
 		return E_SIGNATURE;
 	/* RFC8332 3.2: the name inside is the one that was agreed; a downgrade to SHA-1 shows here.
@@ -72,7 +77,19 @@ err_t key_verify(const struct key *k, struct cslice want_alg, struct cslice tbs,
 	const struct sig_alg *a = alg_find(k->type, name);
 	if (a == NULL)
 		return E_SIGNATURE;
-	return key_ops_of(k->type)->verify(k, a->hash, tbs, raw);
+	if (key_type_is_sk(k->type))
+		return key_sk_verify(k, &(struct key_sk_signature){name, tbs, raw, rest}, info);
+	if (rest.n > 0)
+		return E_SIGNATURE;
+	TRY(key_ops_of(k->type)->verify(k, a->hash, tbs, raw));
+	*info = (struct key_sig_info){.is_device = false};
+	return OK;
+}
+
+err_t key_verify(const struct key *k, struct cslice want_alg, struct cslice tbs, struct cslice sig)
+{
+	struct key_sig_info info;
+	return key_verify_info(k, want_alg, tbs, sig, &info);
 }
 
 /* ---- a signer over a private key: the answer comes at once

@@ -85,6 +85,8 @@ static err_t measure_row(struct local *l, struct report_sheet *s, const struct a
 static size_t sizes_of(enum key_type t, const uint32_t **bits)
 {
 	*bits = t == KEY_RSA ? rsa_bits : own_bits;
+	if (key_type_is_sk(t))
+		return 0; /* a device signs, at the speed of a finger */
 	return t == KEY_RSA ? ARRAY_N(rsa_bits) : ARRAY_N(own_bits);
 }
 

@@ -218,8 +218,30 @@ err_t mon_key_allowed(
 	return OK;
 }
 
+/* What a FIDO device must have asked of its owner before it signed. */
+static err_t device_check(const struct monitor *m, const struct key_sig_info *info)
+{
+	const struct ak_result *permit = &m->key.permit;
+	const char *missing = NULL;
+	if (!info->is_device)
+		return OK;
+	if (!info->has_touch && !permit->no_touch_required)
+		missing = "user presence (authenticator touch)";
+	else if (!info->has_pin && permit->verify_required)
+		missing = "user verification";
+	if (missing == NULL)
+		return OK;
+	log_put(LOG_L_ERROR,
+		"public key %.*s signature for %s from %.128s port %u rejected: %s requirement not "
+		"met",
+		(int)m->key.shown.n, (const char *)m->key.shown.p, m->name, m->ends.remote,
+		m->ends.remote_port, missing);
+	return E_DENIED;
+}
+
 static err_t verify(const struct monitor *m, const struct ps_req_key_verify *req)
 {
+	struct key_sig_info info;
 	const struct mon_key *key = &m->key;
 	struct cslice hostkey = {NULL, 0};
 	struct buf tbs;
@@ -231,7 +253,9 @@ static err_t verify(const struct monitor *m, const struct ps_req_key_verify *req
 	err_t e = au_pubkey_tbs(cslice_of(m->session_id, m->session_id_n), cslice_str(m->asked),
 		cslice_str(m->service), buf_bytes(&key->alg), buf_bytes(&key->blob), hostkey, &tbs);
 	if (e == OK)
-		e = key_verify(key->k, buf_bytes(&key->alg), buf_bytes(&tbs), req->sig);
+		e = key_verify_info(key->k, buf_bytes(&key->alg), buf_bytes(&tbs), req->sig, &info);
+	if (e == OK)
+		e = device_check(m, &info);
 	buf_done(&tbs);
 	return e;
 }
