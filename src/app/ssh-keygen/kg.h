@@ -100,6 +100,9 @@ int kg_import(struct kg_options *o);
 int kg_show_certs(struct kg_options *o);
 /* -s without another mode. */
 int kg_certify(struct kg_options *o, char **files, size_t files_n);
+/* -k, -Q */
+int kg_krl_make(struct kg_options *o, char **files, size_t files_n);
+int kg_krl_test(struct kg_options *o, char **files, size_t files_n);
 /* -Y; files: what stands behind the options. */
 int kg_signatures(struct kg_options *o, char **files, size_t files_n);
 

@@ -47,6 +47,8 @@ static const char synopsis[] =
 	"                  [-O option] [-t signature_algorithm] [-V validity_interval]\n"
 	"                  [-z serial_number] file ...\n"
 	"       ssh-keygen -L [-f input_keyfile]\n"
+	"       ssh-keygen -k -f krl_file [-u] [-s ca_public] [-z version_number] file ...\n"
+	"       ssh-keygen -Q [-l] -f krl_file [file ...]\n"
 	"       ssh-keygen -A [-a rounds] [-f prefix_path]\n"
 	"       ssh-keygen -Y find-principals -s signature_file -f allowed_signers_file\n"
 	"       ssh-keygen -Y match-principals -I signer_identity -f allowed_signers_file\n"
@@ -108,7 +110,8 @@ static int parse(struct kg_options *o, int argc, char **argv)
 		if (!f->has_argument)
 			*(bool *)((char *)o + f->at) = true;
 	}
-	bool takes_files = o->sign_action != NULL || o->sig_file != NULL;
+	bool takes_files =
+		o->sign_action != NULL || o->sig_file != NULL || o->krl_make || o->krl_test;
 	if (optind < argc && !takes_files) {
 		(void)kg_say(0, "Too many arguments.");
 		return usage();
@@ -164,6 +167,10 @@ static int run(struct kg_options *o, char **files, size_t files_n)
 {
 	if (o->sign_action != NULL)
 		return kg_signatures(o, files, files_n);
+	if (o->krl_make)
+		return kg_krl_make(o, files, files_n);
+	if (o->krl_test)
+		return kg_krl_test(o, files, files_n);
 	if (o->sig_file != NULL && files_n == 0) {
 		(void)kg_say(0, "Too few arguments.");
 		return usage();

@@ -15,6 +15,7 @@
 #include "app/common/agent_client.h"
 #include "app/common/localtime.h"
 #include "app/ssh-keygen/kg.h"
+#include "key/krl.h"
 #include "key/sshsig.h"
 
 #define CHUNK     ((size_t)64 << 10)
@@ -269,50 +270,19 @@ static err_t load_list(const char *path, struct buf *out)
 	return e;
 }
 
-/* The next line that is not empty and no comment. */
-static bool next_line(struct cslice *rest, struct cslice *line)
-{
-	while (rest->n > 0) {
-		const uint8_t *lf = memchr(rest->p, '\n', rest->n);
-		size_t n = lf != NULL ? (size_t)(lf - rest->p) : rest->n;
-		*line = cslice_of(rest->p, n);
-		n = num_min(n + 1, rest->n);
-		*rest = cslice_of(rest->p + n, rest->n - n);
-		while (line->n > 0 && strchr(" \t\r", line->p[line->n - 1]) != NULL)
-			line->n--;
-		while (line->n > 0 && strchr(" \t", line->p[0]) != NULL)
-			*line = cslice_of(line->p + 1, line->n - 1);
-		if (line->n > 0 && line->p[0] != '#')
-			return true;
-	}
-	return false;
-}
-
-/* A list of keys, one a line, each as in a .pub file.  What cannot be read is a NO. */
+/* A revocation list, or keys one a line.  What cannot be read is a NO. */
 static err_t not_revoked(const char *path, const struct key *k)
 {
 	struct buf text;
-	struct cslice rest, line;
-	buf_init(&text, LIST_MAX);
+	err_t why;
+	buf_init(&text, KRL_MAX);
 	err_t e = load_list(path, &text);
-	if (e == OK && text.n >= 6 && memcmp(text.p, "SSHKRL", 6) == 0) {
-		(void)kg_say(0, "%s: revocation lists of this kind are not built", path);
-		e = E_UNSUPPORTED;
-	}
-	rest = buf_bytes(&text);
-	while (e == OK && next_line(&rest, &line)) {
-		struct key *other = NULL;
-		e = key_parse_public_line(&other, line, NULL);
-		if (e == OK && key_equal_public(other, k)) {
+	if (e == OK && krl_check_text(buf_bytes(&text), k, &why) != KRL_FINE) {
+		if (why == OK)
 			(void)kg_say(0, "Signature key is revoked: %s", path);
-			e = E_DENIED;
-		} else if (e == E_KEY_TYPE) {
-			e = OK; /* no key that we could have checked a signature of */
-		} else if (e != OK) {
-			(void)kg_say(0, "%s: a line is no public key: %.*s", path,
-				(int)num_min(line.n, 60), (const char *)line.p);
-		}
-		key_free(other);
+		else
+			(void)kg_say(0, "%s: this is no revocation list: %s", path, err_text(why));
+		e = E_DENIED;
 	}
 	buf_done(&text);
 	return e;
