@@ -50,8 +50,8 @@ static err_t put_body(const struct key *pub, struct cslice space, enum hash_id h
 {
 	struct buf blob;
 
-	buf_init(&blob, KEY_BLOB_MAX);
-	err_t e = key_blob(pub, &blob);
+	buf_init(&blob, CERT_BLOB_MAX);
+	err_t e = key_blob_any(pub, &blob);
 	if (e == OK) {
 		buf_put(body, MAGIC, sizeof(MAGIC) - 1);
 		buf_put_u32(body, VERSION);
@@ -127,7 +127,7 @@ static err_t parse_body(struct sshsig *s)
 		return E_KEY_FORMAT;
 	if (sshsig_hash_from_name(hash, &s->hash) != OK)
 		return E_KEY_FORMAT;
-	return key_parse_blob(&s->pub, blob);
+	return key_parse_any(&s->pub, blob);
 }
 
 err_t sshsig_read(struct sshsig *out, struct cslice text)

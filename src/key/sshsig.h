@@ -21,7 +21,7 @@ MUST err_t sshsig_put(const struct key *pub, struct cslice space, enum hash_id h
 	struct cslice sig, struct buf *out);
 
 struct sshsig {
-	struct key *pub;
+	struct key *pub; /* plain or certificate */
 	enum hash_id hash;
 	struct cslice space, sig; /* borrowed from body */
 	struct buf body;
@@ -40,12 +40,18 @@ struct as_query {
 	const struct cslice *space; /* NULL: any */
 	uint64_t when_s; /* the signature must count at this time; not looked at when k is NULL */
 	bool (*local_time)(const struct ak_civil *t, uint64_t *out_s); /* as in struct ak_query */
+	/* For a query without a principal and with a certificate: room for the names in it that a
+	 * line of its authority has. */
+	struct buf *names;
 };
 /*
  * as_next - the next line that fits the query
  *
  *   rest        what is still to be read; stands behind the line after
- *   principals  of that line, without quotes; borrowed from the text
+ *   principals  of that line, without quotes; borrowed from the text, or from q->names
+ *
+ * A certificate fits a line that holds it, or a cert-authority line of its authority when it is
+ * valid at that time and for that principal.
  *
  * E_NOT_FOUND   no further line
  * E_CONFIG      a line for that principal is broken or has an unknown option: nobody is allowed by

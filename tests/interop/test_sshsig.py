@@ -173,9 +173,8 @@ def test_the_agent_signs(tmp_path, foreign):
     (("-Y", "verify", "-n", "file", "-s", "s", "-I", "me", "-f", "a", "-O", "verify-time=x"), 255, "verify-time"),
     (("-Y", "sign", "-n", "file", "-f", "k"), 255, "k"),
     (("-Y", "check-novalidate", "-n", "file", "-s", "absent"), 255, "absent"),
-    (("-I", "x"), 1, "ssh-keygen: -I is not built yet (certificates)"),
-    (("-s", "x", "-n", "y"), 1, "is not built yet (certificates)"),
-    (("-n",), 1, "ssh-keygen: -n is not built yet (certificates)"),
+    (("-s", "x", "-n", "y"), 1, "Too few arguments."),
+    (("-n",), 1, "option requires an argument -- n"),
     (("-O", "clear"), 1, "ssh-keygen: -O is not built yet"),
 ))
 def test_words_of_refusals(tmp_path, args, status, words):
@@ -214,3 +213,92 @@ def test_git_signs_and_verifies_commits(tmp_path, kind):
     assert done.stdout == b"G me@x\n", done
     (tmp_path / "allowed").write_text(f"she@x {public(make(tmp_path / 'other'))}\n")
     assert do("verify-commit", "HEAD").returncode != 0
+
+
+TIME = "19850101"
+CERT_LINES = {      # allowed_signers, more arguments, is it good; {ca}: the authority, {pub}: the key, {cert}: the certificate
+    "the authority": ("me@x cert-authority {ca}", (), True),
+    "a pattern of the authority": ("*@x cert-authority {ca}", (), True),
+    "the certificate itself": ("me@x {cert}", (), True),
+    "the plain key": ("me@x {pub}", (), False),
+    "the authority as a plain key": ("me@x {ca}", (), False),
+    "the key as an authority": ("me@x cert-authority {pub}", (), False),
+    "the certificate as an authority": ("me@x cert-authority {cert}", (), False),
+    "another name": ("she@x cert-authority {ca}", (), False),
+    "a name that the certificate lacks": ("she@x cert-authority {ca}", ("-I", "she@x"), False),
+    "another namespace": ("me@x cert-authority,namespaces=\"git\" {ca}", (), False),
+    "an authority in its time": ("me@x cert-authority,valid-after=\"19840601\",valid-before=\"19850601\" {ca}", (), True),
+    "an authority after its time": ("me@x cert-authority,valid-before=\"19841231\" {ca}", (), False),
+    "a certificate after its time": ("me@x cert-authority {ca}", ("-O", "verify-time=19870101"), False),
+    "a certificate before its time": ("me@x cert-authority {ca}", ("-O", "verify-time=19830101"), False),
+    "now": ("me@x cert-authority {ca}", ("-O", "verify-time=20260101"), False),
+}
+
+
+@pytest.fixture(scope="module")
+def certified(tmp_path_factory, foreign):
+    """A key, and its certificate of 1984 to 1986."""
+    top = tmp_path_factory.mktemp("certified")
+    ca, key = make(top / "ca"), make(top / "k", "ecdsa", 256)
+    for kind, more in (("k", ("-n", "me@x,you@x")), ("host", ("-h", "-n", "me@x")), ("nobody", ())):
+        (top / f"{kind}.pub").write_text(public(key) + "\n")
+        done = run(foreign, "-q", "-s", ca, "-I", "i", "-V", "19840101:19860101", *more, top / f"{kind}.pub")
+        assert done.returncode == 0, done.stderr
+    for name in ("host", "nobody"):
+        (top / name).write_text(key.read_text())
+        (top / name).chmod(0o600)
+    return top
+
+
+def filled(line, top, kind="k"):
+    texts = {name: (top / f"{f}.pub").read_text().strip() for name, f in (("ca", "ca"), ("pub", "k"), ("cert", f"{kind}-cert"))}
+    return line.format(**texts)
+
+
+@pytest.mark.parametrize("what", CERT_LINES)
+@pytest.mark.parametrize("direction", ("ours", "theirs"))
+def test_signatures_of_certificates(tmp_path, foreign, certified, what, direction):
+    line, more, is_good = CERT_LINES[what]
+    who = "she@x" if "-I" in more else "me@x"
+    more = () if "-I" in more else more
+    sig = signed(OURS if direction == "ours" else foreign, certified / "k-cert.pub", tmp_path)
+    results = []
+    for program in (OURS, foreign):
+        done = verify(program, tmp_path, sig, filled(line, certified), "-O", f"verify-time={TIME}", "-O", "print-pubkey", *more, who=who)
+        assert (done.returncode == 0) == is_good, done
+        results.append(done.stdout)
+    assert results[0] == results[1]
+    if is_good:
+        assert b"with ECDSA-CERT key" in results[0] and b"ecdsa-sha2-nistp256-cert-v01@openssh.com" in results[0]
+
+
+@pytest.mark.parametrize("kind", ("host", "nobody"))
+def test_certificates_that_sign_for_nobody(tmp_path, foreign, certified, kind):
+    sig = signed(OURS, certified / f"{kind}-cert.pub", tmp_path)
+    for program in (OURS, foreign):
+        for line, is_good in (("me@x cert-authority {ca}", False), ("me@x {cert}", True)):
+            done = verify(program, tmp_path, sig, filled(line, certified, kind), "-O", f"verify-time={TIME}")
+            assert (done.returncode == 0) == is_good, done
+
+
+@pytest.mark.parametrize("line", ["*@x cert-authority {ca}", "me@x cert-authority {ca}", "*,!me@x cert-authority {ca}", "she@x cert-authority {ca}",
+                                  "*@x {cert}", "*@x {pub}", "*@x cert-authority {pub}"])
+def test_names_that_a_certificate_may_sign_for(tmp_path, foreign, certified, line):
+    sig = signed(foreign, certified / "k-cert.pub", tmp_path)
+    (tmp_path / "allowed").write_text(filled(line, certified) + "\n")
+    found = [run(program, "-Y", "find-principals", "-s", sig, "-f", tmp_path / "allowed", "-O", f"verify-time={TIME}")
+             for program in (OURS, foreign)]
+    names = [done.stdout.split() for done in found]
+    if "!" in line:     # OpenSSH takes the patterns one by one, so what one forbids another allows
+        assert names == [[b"you@x"], names[1]]
+        return
+    assert names[0] == names[1] and found[0].returncode == found[1].returncode
+
+
+def test_a_revoked_authority_or_key_signs_for_nobody(tmp_path, foreign, certified):
+    sig = signed(OURS, certified / "k-cert.pub", tmp_path)
+    for name, is_good in (("ca", False), ("k", False), ("other", True)):
+        path = certified / f"{name}.pub" if name != "other" else make(tmp_path / "other").with_suffix(".pub")
+        for program in (OURS, foreign):
+            done = verify(program, tmp_path, sig, filled("me@x cert-authority {ca}", certified), "-O", f"verify-time={TIME}", "-r", path)
+            assert (done.returncode == 0) == is_good, (name, program, done)

@@ -15,12 +15,15 @@
 #include "app/common/agent_client.h"
 #include "app/common/localtime.h"
 #include "app/ssh-keygen/kg.h"
+#include "key/cert.h"
 #include "key/krl.h"
 #include "key/sshsig.h"
 
 #define CHUNK     ((size_t)64 << 10)
 #define LIST_MAX  ((size_t)8 << 20) /* allowed_signers, revoked keys */
 #define FILE_MODE 0666
+
+#define CERT_SUFFIX "-cert.pub"
 
 struct signing {
 	struct kg_options *o;
@@ -123,20 +126,40 @@ static void sign_key_done(struct sign_key *s)
 	key_free(s->priv);
 }
 
-/* -f may be a public file, whose private half the agent has or the file beside it. */
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), end_n = strlen(end);
+	return n > end_n && strcmp(s + n - end_n, end) == 0;
+}
+
+/* A certificate where the file is one. */
+static err_t load_public(struct key **k, const char *path)
+{
+	struct buf text;
+	buf_init(&text, KEYFILE_MAX);
+	err_t e = keyfile_read(path, &text);
+	if (e == OK)
+		e = key_parse_line_any(k, buf_bytes(&text), NULL);
+	buf_done(&text);
+	return e == OK ? OK : keyfile_load_public(k, path, NULL);
+}
+
+/* -f may be a public file or a certificate, whose private half the agent has or the file beside it.
+ */
 static int sign_key_load(struct sign_key *s, const struct kg_options *o)
 {
 	struct kg_old old = {o->old_phrase, "Enter passphrase for %s: "};
 	struct keyfile_ask ask = {kg_ask_old, &old, 1, NULL, NULL};
 	size_t n = strlen(o->file);
-	bool is_pub = n > 4 && strcmp(o->file + n - 4, ".pub") == 0;
-	char *path = strndup(o->file, is_pub ? n - 4 : n);
+	bool is_pub = ends_with(o->file, ".pub");
+	size_t suffix_n = ends_with(o->file, CERT_SUFFIX) ? strlen(CERT_SUFFIX) : is_pub ? 4 : 0;
+	char *path = strndup(o->file, n - suffix_n);
 	struct buf why;
 	if (path == NULL)
 		return KG_FATAL;
 	buf_init(&why, KG_LINE_MAX);
 	int state = KG_OK;
-	err_t e = is_pub ? keyfile_load_public(&s->pub, o->file, NULL) : OK;
+	err_t e = is_pub ? load_public(&s->pub, o->file) : OK;
 	if (e != OK) {
 		state = kg_say(
 			KG_FATAL, "Couldn't load public key %s: %s", o->file, keyfile_reason(e));
@@ -170,7 +193,14 @@ static err_t sign_fd(struct signing *s, struct sign_key *k, int fd, struct buf *
 		key_set_rng(k->priv, os_rng());
 		e = key_sign(k->priv, alg, buf_bytes(&tbs), &sig);
 	} else if (e == OK) {
-		e = agent_sign(&k->agent, k->pub, alg, buf_bytes(&tbs), &sig);
+		/* the agent need not know the certificate */
+		struct key *plain = NULL;
+		e = key_public_copy(&plain, k->pub);
+		if (e == OK) {
+			key_drop_cert(plain);
+			e = agent_sign(&k->agent, plain, alg, buf_bytes(&tbs), &sig);
+		}
+		key_free(plain);
 	}
 	if (e == OK)
 		e = sshsig_put(k->pub, space, s->hash, buf_bytes(&sig), out);
@@ -292,7 +322,7 @@ static err_t is_allowed(const struct signing *s, const struct sshsig *sig)
 {
 	struct buf text;
 	struct cslice principals;
-	struct as_query q = {s->o->identity, sig->pub, &sig->space, s->when_s, local_time};
+	struct as_query q = {s->o->identity, sig->pub, &sig->space, s->when_s, local_time, NULL};
 	buf_init(&text, LIST_MAX);
 	err_t e = load_list(s->o->file, &text);
 	struct cslice rest = buf_bytes(&text);
@@ -317,10 +347,10 @@ static void say_good(const struct signing *s, const struct sshsig *sig)
 			"Good \"%.*s\" signature ", (int)sig->space.n, (const char *)sig->space.p);
 		if (s->o->identity != NULL)
 			(void)printf("for %s ", s->o->identity);
-		(void)printf("with %s key %.*s\n", key_type_shown(key_type_of(sig->pub)),
-			(int)shown.n, (const char *)shown.p);
+		(void)printf("with %s key %.*s\n", key_shown(sig->pub), (int)shown.n,
+			(const char *)shown.p);
 	}
-	if (s->print_pubkey && key_public_line(sig->pub, NULL, &line) == OK)
+	if (s->print_pubkey && key_line_any(sig->pub, NULL, &line) == OK)
 		(void)printf("%.*s\n", (int)line.n, (const char *)line.p);
 	buf_done(&line);
 	buf_done(&shown);
@@ -364,7 +394,9 @@ static int do_find(const struct signing *s)
 	int state = load_signature(&sig, s->o);
 	if (state != KG_OK)
 		return state;
-	struct as_query q = {NULL, sig.pub, NULL, s->when_s, local_time};
+	struct buf names;
+	struct as_query q = {NULL, sig.pub, NULL, s->when_s, local_time, &names};
+	buf_init(&names, LIST_MAX);
 	buf_init(&text, LIST_MAX);
 	err_t e = load_list(s->o->file, &text);
 	struct cslice rest = buf_bytes(&text);
@@ -378,6 +410,7 @@ static int do_find(const struct signing *s)
 			e == E_CONFIG ? "%s: a line is malformed" : "No principal matched.",
 			s->o->file);
 	buf_done(&text);
+	buf_done(&names);
 	sshsig_done(&sig);
 	return state;
 }
@@ -387,7 +420,7 @@ static int do_match(const struct signing *s)
 	struct buf text;
 	struct cslice principals;
 	size_t found = 0;
-	struct as_query q = {s->o->identity, NULL, NULL, 0, local_time};
+	struct as_query q = {s->o->identity, NULL, NULL, 0, local_time, NULL};
 	buf_init(&text, LIST_MAX);
 	err_t e = load_list(s->o->file, &text);
 	struct cslice rest = buf_bytes(&text);
