@@ -67,6 +67,11 @@ struct cfg_origin {
 	uint32_t line;
 };
 
+struct cfg_addkeys {
+	int how;             /* CFG_ADD_* */
+	uint32_t lifetime_s; /* 0 = none */
+};
+
 #define CFG_C_flag      bool
 #define CFG_C_enum      int
 #define CFG_C_u32       uint32_t
@@ -80,6 +85,7 @@ struct cfg_origin {
 #define CFG_C_alg       char * /* resolved comma-separated names, never NULL after eval */
 #define CFG_C_rekey     struct cfg_rekey
 #define CFG_C_escape    int /* character, -1 = none */
+#define CFG_C_addkeys   struct cfg_addkeys
 #define CFG_C_startups  struct cfg_startups
 #define CFG_C_subsystem struct cfg_subsystems
 
@@ -112,6 +118,7 @@ enum { CFG_SESSION_NONE, CFG_SESSION_SUBSYSTEM, CFG_SESSION_DEFAULT };
 enum { CFG_PUBKEY_NO, CFG_PUBKEY_YES, CFG_PUBKEY_UNBOUND, CFG_PUBKEY_HOSTBOUND };
 enum { CFG_ROOT_NO, CFG_ROOT_YES, CFG_ROOT_PROHIBIT_PASSWORD, CFG_ROOT_FORCED_COMMANDS };
 enum { CFG_WEAK_NO, CFG_WEAK_YES, CFG_WEAK_NO_PQ_KEX };
+enum { CFG_ADD_NO, CFG_ADD_YES, CFG_ADD_ASK, CFG_ADD_CONFIRM };
 enum { CFG_COMP_NO, CFG_COMP_YES }; /* delayed = yes */
 /* fingerprint_hash: enum hash_id; log_level: enum log_level of base/log.h; syslog_facility: the
  * LOG_* number >> 3 */

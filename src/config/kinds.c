@@ -443,6 +443,42 @@ static void escape_print(const struct cfg_opt *opt, const void *field, struct bu
 
 const struct cfg_kind cfg_kind_escape = {escape_parse, escape_print, done_nothing, false, false};
 
+/* ---- AddKeysToAgent: yes, no, ask, confirm [time], or a time, which means yes ---- */
+static const struct cfg_name addkeys_names[] = {{"true", CFG_ADD_YES}, {"yes", CFG_ADD_YES},
+	{"false", CFG_ADD_NO}, {"no", CFG_ADD_NO}, {"ask", CFG_ADD_ASK},
+	{"confirm", CFG_ADD_CONFIRM}, {NULL, 0}};
+
+static err_t addkeys_parse(struct cfg_parse *p, void *field)
+{
+	struct cfg_addkeys v = {CFG_ADD_YES, 0};
+	int64_t seconds = 0;
+	bool has_name = p->n > 0 && name_value(addkeys_names, p->v[0], &v.how) == OK;
+	size_t at = has_name ? 1 : 0, more = p->n - at;
+	if (p->n == 0 || more > 1 || (has_name && more == 1 && v.how != CFG_ADD_CONFIRM))
+		return bad(p, "bad argument \"%s\": write yes, no, ask, confirm, or a time",
+			p->n > 0 ? p->v[p->n - 1] : "");
+	if (more == 1 && (cfg_time(cslice_str(p->v[at]), &seconds) != OK || seconds < 0))
+		return bad(p, "invalid time value \"%s\": write e.g. 90, 2m or 1h30m", p->v[at]);
+	v.lifetime_s = (uint32_t)seconds;
+	*(struct cfg_addkeys *)field = v;
+	return OK;
+}
+
+static void addkeys_print(const struct cfg_opt *opt, const void *field, struct buf *out)
+{
+	const struct cfg_addkeys *v = field;
+	(void)opt;
+	const struct cfg_name *n = addkeys_names;
+	while (n->name != NULL && n->value != v->how)
+		n++;
+	if (v->lifetime_s == 0)
+		buf_printf(out, "%s", n->name);
+	else
+		buf_printf(out, "%s%u", v->how == CFG_ADD_CONFIRM ? "confirm " : "", v->lifetime_s);
+}
+
+const struct cfg_kind cfg_kind_addkeys = {addkeys_parse, addkeys_print, done_nothing, false, true};
+
 /* ---- MaxStartups ---- */
 static err_t startups_parse(struct cfg_parse *p, void *field)
 {

@@ -17,6 +17,7 @@
 #define ARG_alg(x)       NULL, x
 #define ARG_rekey(x)     NULL, 0
 #define ARG_escape(x)    NULL, 0
+#define ARG_addkeys(x)   NULL, 0
 #define ARG_startups(x)  NULL, 0
 #define ARG_subsystem(x) NULL, 0
 

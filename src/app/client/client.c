@@ -22,6 +22,17 @@ void ssh_say(enum log_level level, const char *fmt, ...)
 	log_put(level, "%s", text);
 }
 
+void ssh_say_lines(enum log_level level, struct cslice text)
+{
+	while (text.n > 0) {
+		const uint8_t *end = memchr(text.p, '\n', text.n);
+		size_t n = end != NULL ? (size_t)(end - text.p) : text.n;
+		ssh_say(level, "%.*s", (int)n, (const char *)text.p);
+		n = num_min(n + 1, text.n);
+		text = cslice_of(text.p + n, text.n - n);
+	}
+}
+
 void ssh_finish(struct ssh *s, int status, const char *disconnect_text)
 {
 	if (s->is_done)

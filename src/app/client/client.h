@@ -51,7 +51,9 @@ struct identity {
 	char *name;
 	struct key *pub;
 	struct key *priv;         /* at hand; else NULL */
+	char *comment;            /* of the private file, once it was opened; NULL = not known */
 	bool is_agent, is_listed; /* listed: by the user, so a missing file is told */
+	bool is_in_agent;         /* the agent has it, whoever signs */
 	const char *fate;         /* what happened on this side, for the message; NULL = nothing */
 };
 #define IDENTITIES_MAX 256
@@ -207,6 +209,11 @@ void identities_done(struct ssh *s);
 MUST err_t identity_sign(
 	struct ssh *s, uint32_t id, struct cslice alg, struct cslice tbs, struct buf *sig);
 
+/* unlock.c: the private half of a key file: from the keychain or the person (UseKeychain); into the
+ * agent, once, where AddKeysToAgent wants it. */
+void identity_unlock(struct ssh *s, struct identity *id);
+void identity_to_agent(struct ssh *s, struct identity *id);
+
 /* ask.c: a question to the person: terminal or askpass. */
 enum ask_kind { ASK_SECRET, ASK_ECHOED, ASK_PERMISSION };
 MUST err_t ask(struct ssh *s, enum ask_kind kind, const char *question, struct buf *answer);
@@ -248,5 +255,7 @@ void ssh_done(struct ssh *s);
 /* The run ends with this status once what has to be sent is out. */
 void ssh_finish(struct ssh *s, int status, const char *disconnect_text);
 void ssh_say(enum log_level level, const char *fmt, ...) PRINTF(2, 3);
+/* Each line of a text. */
+void ssh_say_lines(enum log_level level, struct cslice text);
 
 #endif

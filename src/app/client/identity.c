@@ -20,21 +20,10 @@ struct collect {
 static void identity_done(struct identity *id)
 {
 	free(id->name);
+	free(id->comment);
 	key_free(id->pub);
 	key_free(id->priv);
 	*id = (struct identity){0};
-}
-
-static void say_text(struct buf *why)
-{
-	struct cslice rest = buf_bytes(why);
-	while (rest.n > 0) {
-		const uint8_t *end = memchr(rest.p, '\n', rest.n);
-		size_t n = end != NULL ? (size_t)(end - rest.p) : rest.n;
-		ssh_say(LOG_L_ERROR, "%.*s", (int)n, (const char *)rest.p);
-		n = num_min(n + 1, rest.n);
-		rest = cslice_of(rest.p + n, rest.n - n);
-	}
 }
 
 static void no_comment(struct buf *comment)
@@ -68,21 +57,6 @@ static bool is_public_file(const char *path)
 	return e == E_KEY_PUBLIC;
 }
 
-/* Formats that hide the public half need the passphrase now. */
-static void unlock(struct ssh *s, struct identity *id)
-{
-	struct keyfile_ask asking = {
-		.fn = ask_passphrase, .arg = s, .tries = s->cfg.password_prompts};
-	struct buf why;
-	buf_init(&why, 65536);
-	if (keyfile_load_private(
-		    &id->priv, id->name, s->cfg.batch_mode ? NULL : &asking, NULL, &why) != OK) {
-		id->priv = NULL;
-		say_text(&why);
-	}
-	buf_done(&why);
-}
-
 static void add_file(struct collect *c, const char *path)
 {
 	struct ssh *s = c->s;
@@ -103,13 +77,13 @@ static void add_file(struct collect *c, const char *path)
 		if (e == E_PERMISSION && is_public_file(path))
 			e = E_KEY_PUBLIC;
 		if (e == E_PASSPHRASE && id.pub == NULL) {
-			unlock(s, &id);
+			identity_unlock(s, &id); /* formats that hide the public half */
 			if (id.priv != NULL && key_public_copy(&id.pub, id.priv) != OK)
 				id.pub = NULL;
 		} else if (e == E_PASSPHRASE) {
 			log_debug1("identity file %s needs a passphrase", path);
 		} else if (e != E_NOT_FOUND && e != E_KEY_PUBLIC) {
-			say_text(&why);
+			ssh_say_lines(LOG_L_ERROR, buf_bytes(&why));
 			id.fate = err_text(e);
 		}
 	}
@@ -209,6 +183,7 @@ static void keep_configured_agent_keys(struct collect *c)
 			if (file->pub == NULL || !key_equal_public(file->pub, agent->pub))
 				continue;
 			file->is_agent = file->priv == NULL;
+			file->is_in_agent = true;
 			identity_done(agent);
 			keep(c->s, file);
 		}
@@ -282,7 +257,7 @@ err_t identity_sign(
 		return e;
 	}
 	if (id->priv == NULL)
-		unlock(s, id);
+		identity_unlock(s, id);
 	if (id->priv == NULL) {
 		id->fate = s->cfg.batch_mode ? "it needs a passphrase, and BatchMode is on"
 					     : "its passphrase was not given";
@@ -292,6 +267,7 @@ err_t identity_sign(
 		id->fate = "the .pub file beside it belongs to another key";
 		return E_KEY_FORMAT;
 	}
+	identity_to_agent(s, id);
 	key_set_rng(id->priv, os_rng());
 	return key_sign(id->priv, alg, tbs, sig);
 }

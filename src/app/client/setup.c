@@ -76,18 +76,6 @@ static void env_debug(void *arg, const char *text)
 
 /* ---- files --------------------------------------------------------------------------------------
  */
-static void say_lines(struct buf *why)
-{
-	struct cslice rest = buf_bytes(why);
-	while (rest.n > 0) {
-		const uint8_t *end = memchr(rest.p, '\n', rest.n);
-		size_t n = end != NULL ? (size_t)(end - rest.p) : rest.n;
-		ssh_say(LOG_L_FATAL, "%.*s", (int)n, (const char *)rest.p);
-		n = num_min(n + 1, rest.n);
-		rest = cslice_of(rest.p + n, rest.n - n);
-	}
-}
-
 /* E_NOT_FOUND stays an error: the caller knows whether the file must exist. */
 static err_t add_file(
 	struct ssh *s, const char *path, bool is_checked, bool is_user, struct buf *why)
@@ -182,7 +170,7 @@ err_t setup_expand(struct ssh *s, const char *value, const char *letters, char *
 		else
 			e = E_MEM;
 	} else {
-		say_lines(&why);
+		ssh_say_lines(LOG_L_FATAL, buf_bytes(&why));
 	}
 	buf_done(&text);
 	buf_done(&why);
@@ -295,7 +283,7 @@ err_t setup_config(struct ssh *s)
 	if (e == OK)
 		e = client_config_eval(&s->cfg, a->options, &s->situation, &s->cfg_env, &why);
 	if (why.n > 0)
-		say_lines(&why);
+		ssh_say_lines(LOG_L_FATAL, buf_bytes(&why));
 	buf_done(&why);
 	TRY(e);
 	s->has_cfg = true;
