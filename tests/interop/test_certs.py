@@ -80,6 +80,34 @@ def test_each_type_signed_by_each_type_reads_the_same(keys, foreign, ca, key):
         assert said[0][0] == 0 and ("host certificate" if kind else "user certificate") in said[0][2]
 
 
+def sk_public(keys, kind):
+    """A public key as a security key has it; nobody has its private half."""
+    def packed(data):
+        return len(data).to_bytes(4, "big") + data
+    name = b"sk-ssh-ed25519@openssh.com" if kind == "ed25519" else b"sk-ecdsa-sha2-nistp256@openssh.com"
+    if kind == "ed25519":
+        fields = packed(bytes(range(32)))
+    else:
+        blob = base64.b64decode((keys / "key_ecdsa256.pub").read_text().split()[1])
+        fields = blob[4 + len("ecdsa-sha2-nistp256"):]
+    data = packed(name) + fields + packed(b"ssh:words")
+    (keys / f"key_sk{kind}.pub").write_text(f"{name.decode()} {base64.b64encode(data).decode()} key of sk{kind}\n")
+    return f"key_sk{kind}"
+
+
+@pytest.mark.parametrize("kind", ["ed25519", "ecdsa"])
+@pytest.mark.parametrize("ca", ["ed25519", "rsa2048"])
+def test_keys_of_security_keys_are_signed(keys, foreign, ca, kind):
+    key = sk_public(keys, kind)
+    texts = []
+    for program in (OURS, foreign):
+        done, text = certify(program, keys, "-I", "x", "-n", "me", "-O", "no-touch-required", "-O", "verify-required", ca=f"ca_{ca}", key=key)
+        texts.append((done.returncode, done.stderr, shown(keys, foreign, key), good(program, keys, "-l", "-f", f"{key}-cert.pub")))
+        assert text.endswith(f" key of sk{kind}\n")
+    assert texts[0] == texts[1] and texts[0][0] == 0
+    assert f"({kind.upper()}-SK-CERT)" in texts[0][3] and "no-touch-required\n" in texts[0][2]
+
+
 OPTIONS = [
     ["clear"], ["CLEAR"], ["permit-pty"], ["no-pty"], ["no-x11-forwarding"], ["No-X11-Forwarding"], ["no-agent-forwarding"],
     ["no-port-forwarding", "no-user-rc"], ["clear", "permit-x11-forwarding"], ["permit-user-rc", "clear"],

@@ -70,7 +70,7 @@ static int authority_in_agent(struct authority *a, const char *path)
 
 static int authority_in_file(struct authority *a, const struct kg_options *o)
 {
-	struct kg_old old = {o->old_phrase, "Enter passphrase for CA key %s: "};
+	struct kg_old old = {o->old_phrase, "Enter passphrase for %s: "};
 	struct keyfile_ask ask = {kg_ask_old, &old, 1, NULL, NULL};
 	struct key *k = NULL;
 	struct buf why;
