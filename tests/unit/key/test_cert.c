@@ -469,6 +469,51 @@ static void private_keys_carry_their_certificate(void **state)
 	}
 }
 
+/* Behind the certificate stands only what is not in it, as OpenSSH's agent wants it. */
+static void a_security_key_carries_its_certificate(void **state)
+{
+	(void)state;
+	struct cert_draft d = draft(CERT_USER);
+	struct buf fields, out;
+	struct key *k = NULL, *cert = NULL, *again = NULL;
+	buf_init(&fields, 4096);
+	buf_init(&out, 1 << 16);
+	buf_put_cstring(&fields, "sk-ssh-ed25519@openssh.com");
+	buf_put_cstring(&fields, "thirty-two bytes of a public key");
+	buf_put_cstring(&fields, "ssh:words");
+	buf_put_u8(&fields, 1);
+	buf_put_cstring(&fields, "a handle");
+	buf_put_cstring(&fields, "");
+	struct rd r = rd_of(buf_bytes(&fields));
+	assert_ok(key_read_private_fields(&k, &r));
+	assert_ok(key_public_copy(&cert, k));
+	assert_ok(sign(cert, &d, "ed25519", ""));
+	assert_ok(key_take_cert(k, cert));
+	assert_ok(key_put_private_fields(k, &out));
+	r = rd_of(buf_bytes(&out));
+	struct buf blob = blob_any(cert);
+	assert_true(cslice_eq_str(rd_str(&r), "sk-ssh-ed25519-cert-v01@openssh.com"));
+	assert_true(cslice_eq(rd_str(&r), buf_bytes(&blob)));
+	assert_true(cslice_eq_str(rd_str(&r), "ssh:words"));
+	assert_int_equal(rd_u8(&r), 1);
+	assert_true(cslice_eq_str(rd_str(&r), "a handle"));
+	assert_int_equal(rd_str(&r).n, 0);
+	assert_ok(rd_end(&r));
+	r = rd_of(buf_bytes(&out));
+	assert_ok(key_read_private_fields(&again, &r));
+	assert_true(key_cert(again) != NULL && key_equal_public(again, k));
+	key_drop_cert(again);
+	buf_clear(&out);
+	assert_ok(key_put_private_fields(again, &out));
+	assert_true(cslice_eq(buf_bytes(&out), buf_bytes(&fields)));
+	buf_done(&blob);
+	key_free(again);
+	key_free(cert);
+	key_free(k);
+	buf_done(&out);
+	buf_done(&fields);
+}
+
 static void a_private_key_file_may_hold_one(void **state)
 {
 	(void)state;
@@ -572,6 +617,7 @@ int main(void)
 		cmocka_unit_test(any_byte_changed_or_cut_is_refused),
 		cmocka_unit_test(signed_nonsense_is_refused),
 		cmocka_unit_test(private_keys_carry_their_certificate),
+		cmocka_unit_test(a_security_key_carries_its_certificate),
 		cmocka_unit_test(a_private_key_file_may_hold_one),
 		cmocka_unit_test(a_strangers_certificate_is_refused),
 		cmocka_unit_test(source_lists_hold_addresses_only),
