@@ -21,8 +21,12 @@ class Agent:
                                         stderr=subprocess.PIPE, start_new_session=True, env=env)
         self.env = {"SSH_AUTH_SOCK": str(path)}
 
+    def answers(self):
+        with socket.socket(socket.AF_UNIX) as s:
+            return s.connect_ex(str(self.path)) == 0
+
     def __enter__(self):
-        if not world.wait_until(lambda: self.path.exists() or self.process.poll() is not None, 10) or \
+        if not world.wait_until(lambda: self.answers() or self.process.poll() is not None, 10) or \
                 self.process.poll() is not None:
             world.end(self.process)
             raise RuntimeError(f"the agent did not start: {self.process.stderr.read()}")

@@ -43,7 +43,7 @@ def their_add(theirs):
 def keys(tmp_path, theirs):
     """Made by the installed ssh-keygen."""
     def make(name, *args, phrase="", comment=None):
-        subprocess.run([theirs.keygen, "-q", *args, "-N", phrase, "-C", comment or f"c {name}", "-f", tmp_path / name],
+        subprocess.run([theirs.keygen, "-q", "-a", "1", *args, "-N", phrase, "-C", comment or f"c {name}", "-f", tmp_path / name],
                        check=True, timeout=60)
         return name
     make.folder = tmp_path
