@@ -2,29 +2,10 @@
 /* ask - the client's half of the agent protocol: requests built, replies judged */
 #include "agent/ask.h"
 #include "base/text.h"
-#include "wire/codec.h"
+#include "wire/agent.h"
 
-enum {
-	AG_FAILURE = 5,
-	AG_SUCCESS = 6,
-	AG_REQUEST_IDENTITIES = 11,
-	AG_IDENTITIES = 12,
-	AG_SIGN = 13,
-	AG_SIGNED = 14,
-	AG_ADD = 17,
-	AG_REMOVE = 18,
-	AG_REMOVE_ALL = 19,
-	AG_LOCK = 22,
-	AG_UNLOCK = 23,
-	AG_ADD_CONSTRAINED = 25,
-	AG_EXTENSION = 27,
-	AG_EXTENSION_FAILURE = 28,
-	AG_EXTENSION_RESPONSE = 29,
-	AG_SSH2_FAILURE = 30, /* of agents that speak as ssh.com's did */
-	AG_COM_FAILURE = 102,
-};
-enum { LIMIT_LIFETIME = 1, LIMIT_CONFIRM = 2, LIMIT_EXTENSION = 255 };
-enum { SIGN_SHA256 = 2, SIGN_SHA512 = 4 };
+/* Of agents that say no as other programs once did. */
+enum { SSH2_FAILURE = 30, COM_FAILURE = 102 };
 
 /* ---- requests -----------------------------------------------------------------------------------
  */
@@ -57,12 +38,12 @@ static err_t ask_number(struct buf *out, uint8_t number)
 
 err_t ag_ask_list(struct buf *out)
 {
-	return ask_number(out, AG_REQUEST_IDENTITIES);
+	return ask_number(out, AGENT_MSG_request_identities);
 }
 
 err_t ag_ask_remove_all(struct buf *out)
 {
-	return ask_number(out, AG_REMOVE_ALL);
+	return ask_number(out, AGENT_MSG_remove_all_identities);
 }
 
 /* The name of a signature: what a certificate's algorithm stands for. */
@@ -79,14 +60,14 @@ static uint32_t flags_of(struct cslice alg)
 {
 	alg = plain_of(alg);
 	if (cslice_eq_str(alg, "rsa-sha2-256"))
-		return SIGN_SHA256;
-	return cslice_eq_str(alg, "rsa-sha2-512") ? SIGN_SHA512 : 0;
+		return AGENT_SIGN_RSA_SHA256;
+	return cslice_eq_str(alg, "rsa-sha2-512") ? AGENT_SIGN_RSA_SHA512 : 0;
 }
 
 err_t ag_ask_sign(struct buf *out, struct cslice blob, struct cslice tbs, struct cslice alg)
 {
 	struct buf body;
-	frame_begin(&body, AG_SIGN);
+	frame_begin(&body, AGENT_MSG_sign_request);
 	buf_put_string(&body, blob);
 	buf_put_string(&body, tbs);
 	buf_put_u32(&body, flags_of(alg));
@@ -126,8 +107,8 @@ static void put_destinations(struct buf *out, const struct ag_limits *l)
 		else
 			all.err = buf_err(&one);
 	}
-	buf_put_u8(out, LIMIT_EXTENSION);
-	buf_put_cstring(out, "restrict-destination-v00@openssh.com");
+	buf_put_u8(out, AGENT_CONSTRAIN_extension);
+	buf_put_cstring(out, AGENT_C_DESTINATION);
 	if (buf_err(&all) == OK)
 		buf_put_string(out, buf_bytes(&all));
 	else
@@ -139,11 +120,11 @@ static void put_destinations(struct buf *out, const struct ag_limits *l)
 static void put_limits(struct buf *out, const struct ag_limits *l)
 {
 	if (l->lifetime_s != 0) {
-		buf_put_u8(out, LIMIT_LIFETIME);
+		buf_put_u8(out, AGENT_CONSTRAIN_lifetime);
 		buf_put_u32(out, l->lifetime_s);
 	}
 	if (l->confirm)
-		buf_put_u8(out, LIMIT_CONFIRM);
+		buf_put_u8(out, AGENT_CONSTRAIN_confirm);
 	if (l->destinations_n > 0)
 		put_destinations(out, l);
 }
@@ -156,7 +137,7 @@ err_t ag_ask_add(
 	struct buf body;
 	if (is_limited && limits->destinations_n > AG_HOPS_MAX)
 		return E_LIMIT;
-	frame_begin(&body, is_limited ? AG_ADD_CONSTRAINED : AG_ADD);
+	frame_begin(&body, is_limited ? AGENT_MSG_add_id_constrained : AGENT_MSG_add_identity);
 	err_t e = key_put_private_fields(k, &body);
 	buf_put_string(&body, comment);
 	if (is_limited)
@@ -167,7 +148,7 @@ err_t ag_ask_add(
 err_t ag_ask_remove(struct buf *out, struct cslice blob)
 {
 	struct buf body;
-	frame_begin(&body, AG_REMOVE);
+	frame_begin(&body, AGENT_MSG_remove_identity);
 	buf_put_string(&body, blob);
 	return frame_end(&body, OK, out);
 }
@@ -175,7 +156,7 @@ err_t ag_ask_remove(struct buf *out, struct cslice blob)
 err_t ag_ask_lock(struct buf *out, bool is_lock, struct cslice passphrase)
 {
 	struct buf body;
-	frame_begin(&body, is_lock ? AG_LOCK : AG_UNLOCK);
+	frame_begin(&body, is_lock ? AGENT_MSG_lock : AGENT_MSG_unlock);
 	buf_put_string(&body, passphrase);
 	return frame_end(&body, OK, out);
 }
@@ -183,16 +164,16 @@ err_t ag_ask_lock(struct buf *out, bool is_lock, struct cslice passphrase)
 err_t ag_ask_extensions(struct buf *out)
 {
 	struct buf body;
-	frame_begin(&body, AG_EXTENSION);
-	buf_put_cstring(&body, "query");
+	frame_begin(&body, AGENT_MSG_extension);
+	buf_put_cstring(&body, AGENT_X_QUERY);
 	return frame_end(&body, OK, out);
 }
 
 err_t ag_ask_bind(struct buf *out, const struct ag_binding *b)
 {
 	struct buf body;
-	frame_begin(&body, AG_EXTENSION);
-	buf_put_cstring(&body, "session-bind@openssh.com");
+	frame_begin(&body, AGENT_MSG_extension);
+	buf_put_cstring(&body, AGENT_X_SESSION_BIND);
 	buf_put_string(&body, b->hostkey);
 	buf_put_string(&body, b->session);
 	buf_put_string(&body, b->signature);
@@ -211,67 +192,73 @@ err_t ag_take_length(const uint8_t head[4], size_t *n)
 	return OK;
 }
 
-/* E_DENIED for the numbers that say no; what else is not `wanted` is out of step. */
-static err_t begin(struct rd *r, uint8_t wanted)
+/* Takes the number off.  E_DENIED for those that say no; what else is not `wanted` is out of step.
+ */
+static err_t begin(struct cslice *body, uint8_t wanted)
 {
-	uint8_t number = rd_u8(r);
+	if (body->n == 0)
+		return E_FORMAT;
+	uint8_t number = body->p[0];
+	*body = cslice_of(body->p + 1, body->n - 1);
 	if (number == wanted)
 		return OK;
-	if (number == AG_FAILURE || number == AG_EXTENSION_FAILURE || number == AG_SSH2_FAILURE ||
-		number == AG_COM_FAILURE)
+	if (number == AGENT_MSG_failure || number == AGENT_MSG_extension_failure ||
+		number == SSH2_FAILURE || number == COM_FAILURE)
 		return E_DENIED;
-	return r->bad ? E_FORMAT : E_UNEXPECTED;
+	return E_UNEXPECTED;
 }
 
 err_t ag_take_done(struct cslice body)
 {
-	struct rd r = rd_of(body);
-	return begin(&r, AG_SUCCESS);
+	return begin(&body, AGENT_MSG_success);
 }
 
 err_t ag_take_list(struct cslice body, ag_entry_fn *fn, void *arg)
 {
-	struct rd r = rd_of(body);
-	TRY(begin(&r, AG_IDENTITIES));
-	uint32_t n = rd_u32(&r);
-	if (n > AG_KEYS_MAX)
+	struct agent_identities_answer answer;
+	struct agent_identity one;
+	TRY(begin(&body, AGENT_MSG_identities_answer));
+	TRY(agent_get_identities_answer(body, &answer));
+	if (answer.count > AG_KEYS_MAX)
 		return E_LIMIT;
-	struct rd again = r;
-	for (uint32_t i = 0; i < 2 * n && !r.bad; i++)
-		(void)rd_str(&r);
-	TRY(rd_end(&r));
-	for (uint32_t i = 0; i < n; i++) {
-		struct cslice blob = rd_str(&again), comment = rd_str(&again);
-		fn(arg, blob, comment);
+	struct cslice rest = answer.identities;
+	for (uint32_t i = 0; i < answer.count; i++)
+		TRY(agent_next_identity(&rest, &one));
+	if (rest.n > 0)
+		return E_TRAILING;
+	rest = answer.identities;
+	for (uint32_t i = 0; i < answer.count; i++) {
+		TRY(agent_next_identity(&rest, &one));
+		fn(arg, one.blob, one.comment);
 	}
 	return OK;
 }
 
 err_t ag_take_signature(struct cslice body, struct cslice alg, struct buf *sig)
 {
-	struct rd r = rd_of(body);
-	TRY(begin(&r, AG_SIGNED));
-	struct cslice blob = rd_str(&r);
-	TRY(rd_end(&r));
+	struct agent_sign_response answer;
+	TRY(begin(&body, AGENT_MSG_sign_response));
+	TRY(agent_get_sign_response(body, &answer));
 	/* An old agent answers an rsa-sha2 request with an ssh-rsa signature: nothing that was
 	 * asked for. */
-	struct rd inner = rd_of(blob);
+	struct rd inner = rd_of(answer.signature);
 	struct cslice name = rd_str(&inner);
 	if (inner.bad)
 		return E_FORMAT;
 	if (!cslice_eq(name, plain_of(alg)))
 		return E_UNSUPPORTED;
-	buf_put(sig, blob.p, blob.n);
+	buf_put(sig, answer.signature.p, answer.signature.n);
 	return buf_err(sig);
 }
 
 err_t ag_take_extensions(struct cslice body, ag_name_fn *fn, void *arg)
 {
-	struct rd r = rd_of(body);
-	TRY(begin(&r, AG_EXTENSION_RESPONSE));
-	if (!cslice_eq_str(rd_str(&r), "query"))
-		return r.bad ? E_FORMAT : E_UNEXPECTED;
-	struct rd check = r;
+	struct agent_extension_response answer;
+	TRY(begin(&body, AGENT_MSG_extension_response));
+	TRY(agent_get_extension_response(body, &answer));
+	if (!cslice_eq_str(answer.name, AGENT_X_QUERY))
+		return E_UNEXPECTED;
+	struct rd check = rd_of(answer.body), r = check;
 	while (check.n > 0 && !check.bad)
 		(void)rd_str(&check);
 	TRY(rd_end(&check));

@@ -11,8 +11,9 @@
 #define AGENT_ASK_H
 
 #include "key/key.h"
+#include "wire/agent.h"
 
-#define AG_FRAME_MAX ((size_t)256 << 10) /* of a body, both ways */
+#define AG_FRAME_MAX AGENT_FRAME_MAX /* of a body, both ways */
 #define AG_KEYS_MAX  2048
 #define AG_HOPS_MAX  1024
 
