@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* sshsig - armoured signatures of files, and allowed_signers */
+#include "base/rng.h"
 #include "fuzz.h"
+#include "key/cert.h"
 #include "key/sshsig.h"
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-	(void)argc;
-	(void)argv;
-	return crypto_init() == OK ? 0 : -1;
-}
 
 static void signature(struct cslice text)
 {
@@ -29,19 +24,63 @@ static void signature(struct cslice text)
 	sshsig_done(&s);
 }
 
-static void signers(struct cslice text)
+/* A certificate of all times, and a line of its authority. */
+static struct key *certificate;
+
+static void make_certificate(void)
 {
-	struct as_query q = {.principal = "me@x", .when_s = 1000000000};
+	struct rng_seeded rng;
+	struct key *ca = NULL;
+	struct signer *signer = NULL;
+	struct cslice names[] = {cslice_str("me@x"), cslice_str("a,b"), cslice_str("you@x")};
+	struct cert_draft d = {.kind = CERT_USER,
+		.valid_before = CERT_FOREVER,
+		.principals = names,
+		.principals_n = ARRAY_N(names)};
+	rng_seeded_init(&rng, 7);
+	PROMISE(key_generate(&ca, KEY_ED25519, 0, &rng.rng) == OK);
+	PROMISE(key_generate(&certificate, KEY_ED25519, 0, &rng.rng) == OK);
+	PROMISE(signer_from_key(&signer, ca) == OK);
+	PROMISE(cert_sign(certificate, &d, signer, cslice_of(NULL, 0), &rng.rng) == OK);
+	signer->ops->free(signer);
+}
+
+static void signers(struct cslice text, bool is_certified)
+{
+	struct buf names;
+	struct as_query q = {.principal = is_certified ? NULL : "me@x",
+		.k = is_certified ? certificate : NULL,
+		.when_s = 1000000000,
+		.names = &names};
 	struct cslice principals, rest = text;
-	while (as_next(&rest, &q, &principals) == OK)
-		PROMISE(principals.p >= text.p && principals.p + principals.n <= text.p + text.n);
+	buf_init(&names, 4096);
+	while (as_next(&rest, &q, &principals) == OK) {
+		bool is_own = principals.p == names.p;
+		PROMISE(is_own ||
+			(principals.p >= text.p && principals.p + principals.n <= text.p + text.n));
+		PROMISE(!is_own || cslice_eq_str(principals, "me@x") ||
+			cslice_eq_str(principals, "you@x") ||
+			cslice_eq_str(principals, "me@x,you@x"));
+	}
+	buf_done(&names);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	if (crypto_init() != OK)
+		return -1;
+	make_certificate();
+	return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct cslice in = {data, n};
-	if (fuzz_u8(&in) & 1)
-		signers(in);
+	uint8_t how = fuzz_u8(&in);
+	if (how & 1)
+		signers(in, (how & 2) != 0);
 	else
 		signature(in);
 	return 0;
