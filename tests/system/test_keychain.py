@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """Passphrases remembered (UseKeychain, ssh-add) and keys given to the agent (AddKeysToAgent, IdentityAgent)."""
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -269,3 +270,37 @@ def test_identity_agent(ours, server, key, agent, form, finds, tmp_path):
     env = {"OTHER_SOCK": str(agent.path), **(agent.env if form in ("SSH_AUTH_SOCK", "none") else {})}
     done = login(ours, server, key, "-o", "BatchMode=yes", "-o", f"IdentityAgent={value}", env=env)
     assert (done.returncode == 0) == finds, done.stderr
+
+
+@pytest.mark.parametrize("shell", ("/bin/sh", "/bin/tcsh"))
+@pytest.mark.parametrize("name", ("home", "my home's"))
+def test_env_starts_the_stable_agent_and_says_where(ours, key, tmp_path, shell, name):
+    home = tmp_path / name
+    (home / ".ssh").mkdir(parents=True, mode=0o700)
+    where = os.path.dirname(ours.beside("ssh-agent"))
+    env = {"HOME": str(home), "SHELL": shell, "PATH": f"{where}:{os.environ['PATH']}"}
+    try:
+        done = run(ours.add, "--env", env=env)
+        assert done.returncode == 0, done.stderr
+        assert run(ours.add, "--env", env=env).stdout == done.stdout      # the same one
+        if shell == "/bin/sh":
+            script = f'eval "$({ours.add} --env)"; {ours.add} -l'
+            listing = run("/bin/sh", "-c", script, env=env)
+            assert (listing.returncode, listing.stdout) == (1, "The agent has no identities.\n")
+        else:
+            assert done.stdout.startswith("setenv SSH_AUTH_SOCK ") and re.search(r"stable\.sock'?;\n$", done.stdout)
+    finally:
+        said = run(ours.beside("ssh-agent"), "--stable", "-s", env=env).stdout
+        pid = re.search(r"SSH_AGENT_PID=(\d+)", said)
+        if pid:
+            os.kill(int(pid[1]), 15)
+
+
+def test_env_without_an_agent_to_start(ours, tmp_path):
+    (tmp_path / ".ssh").mkdir(mode=0o700)
+    (tmp_path / "ssh-agent").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "ssh-agent").chmod(0o755)
+    if os.access("/usr/local/bin/ssh-agent", os.X_OK):
+        pytest.skip("the agent is installed where the program looks first")
+    done = run(ours.add, "--env", env={"HOME": str(tmp_path), "PATH": str(tmp_path)})
+    assert done.returncode == 2 and done.stdout == "" and "does not start one" in done.stderr

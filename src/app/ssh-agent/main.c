@@ -147,6 +147,9 @@ static int in_background(const struct agent_options *o, struct agent_listen *l, 
 		if (lock >= 0)
 			(void)close(lock);
 		l->parent = o->command != NULL && !o->stable ? own : 0;
+		/* who connects is told the process that listened last (SO_PEERCRED): this one */
+		for (size_t i = 0; i < l->n; i++)
+			(void)listen(l->fds[i], SOMAXCONN);
 		_exit(detached(o, l));
 	}
 	for (size_t i = 0; i < l->n; i++)
