@@ -58,6 +58,22 @@ struct ak_query {
 	void *arg;
 };
 
+/*
+ * ak_line_key - the key of one line, with or without options in front; for those that look for a
+ * key without obeying the line
+ *
+ *   blob          appended; also of a type that this build does not know
+ *   options       borrowed from line; empty = none
+ *   is_authority  cert-authority: the line is about certificates that the key has made
+ *
+ * E_KEY_FORMAT: there is no key: an empty line, a comment, something broken.
+ */
+struct ak_line {
+	struct cslice options, comment;
+	bool is_authority;
+};
+MUST err_t ak_line_key(struct cslice line, struct buf *blob, struct ak_line *out);
+
 MUST err_t ak_check(struct cslice file, const struct ak_query *q, struct ak_result *out);
 void ak_done(struct ak_result *r);
 

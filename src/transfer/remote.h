@@ -83,6 +83,22 @@ MUST err_t remote_statvfs(struct remote *r, const char *path, struct sf_vfs *out
 /* users-groups-by-id: names, "" for those without one; owned by the caller.  E_UNSUPPORTED. */
 MUST err_t remote_names(struct remote *r, const uint32_t *ids, size_t n, bool is_group, char **out);
 
+/* A small file whole, appended to out, whose limit holds (E_LIMIT). */
+MUST err_t remote_read_file(struct remote *r, const char *path, struct buf *out);
+/*
+ * remote_write_file - opens, writes and closes; each step's answer is waited for
+ *
+ * is_open (may be NULL) tells after a failure whether there was a file to be written to.
+ */
+struct remote_put {
+	const char *path;
+	uint32_t flags;  /* SF_OPEN_* */
+	uint32_t mode;   /* of a new file */
+	uint64_t offset; /* where bytes go to */
+	struct cslice bytes;
+};
+MUST err_t remote_write_file(struct remote *r, const struct remote_put *p, bool *is_open);
+
 /* A directory whole, in the server's order, "." and ".." too.  Names hold no '/' and no NUL and are
  * not empty: entries that break this are left out and told (a warning each). */
 struct remote_entry {

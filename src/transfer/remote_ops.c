@@ -51,6 +51,8 @@ static err_t take(struct call *c, const struct sf_reply *reply)
 		TRY(sf_next_entry(&rest, &first));
 		buf_put(&c->bytes, first.filename.p, first.filename.n);
 		return buf_err(&c->bytes);
+	case SF_MSG_data: /* on_data has it */
+		return buf_err(&c->bytes);
 	case SF_MSG_extended_reply:
 		buf_put(&c->bytes, reply->body.p, reply->body.n);
 		return buf_err(&c->bytes);
@@ -74,13 +76,21 @@ static void on_reply(struct sf_ask *a, const struct sf_reply *reply)
 	remote_wake(r);
 }
 
+static void on_data(struct sf_ask *a, uint32_t at, struct span piece)
+{
+	struct call *c = a->arg;
+	(void)at; /* in order */
+	if (!c->is_left)
+		buf_put(&c->bytes, piece.p, piece.n);
+}
+
 /* NULL: no memory. */
 static struct call *call_new(struct remote *r)
 {
 	struct call *c = calloc(1, sizeof(*c));
 	if (c == NULL)
 		return NULL;
-	c->ask = (struct sf_ask){.on = on_reply, .arg = c};
+	c->ask = (struct sf_ask){.on = on_reply, .on_data = on_data, .arg = c};
 	c->r = r;
 	c->begin_us = sf_client_pending(r->sf) == 0 ? os_monotonic_us() : 0;
 	buf_init(&c->bytes, SF_FRAME_MAX);
@@ -342,6 +352,77 @@ err_t remote_copy(struct remote *r, const char *from, const char *to)
 	}
 	remote_close(r, buf_bytes(&source->bytes));
 	call_free(source);
+	return e;
+}
+
+/* ---- small files ------------------------------------------------------------------------------
+ */
+static err_t read_part(struct remote *r, const struct call *file, uint64_t at, struct buf *out)
+{
+	struct call *c = NULL;
+	GET(c, r, read, .handle = buf_bytes(&file->bytes), .offset = at, .n = r->read_max);
+	buf_put(out, c->bytes.p, c->bytes.n);
+	err_t e = c->bytes.n > 0 ? buf_err(out) : E_FORMAT;
+	call_free(c);
+	return e;
+}
+
+err_t remote_read_file(struct remote *r, const char *path, struct buf *out)
+{
+	struct call *file = NULL;
+	size_t start = out->n;
+	TRY(open_file(r, path, SF_OPEN_READ, &(struct sf_attr){0}, &file));
+	err_t e = OK;
+	while (e == OK)
+		e = read_part(r, file, out->n - start, out);
+	if (e == E_STATUS && r->code == SF_eof)
+		e = OK;
+	remote_close(r, buf_bytes(&file->bytes));
+	call_free(file);
+	return e;
+}
+
+static err_t write_part(struct remote *r, const struct call *file, uint64_t at, struct cslice bytes)
+{
+	DO(r, write, .handle = buf_bytes(&file->bytes), .offset = at, .data = bytes);
+}
+
+static err_t sync_file(struct remote *r, const struct call *file)
+{
+	if (!sf_client_has(r->sf, SF_EXT_fsync))
+		return OK;
+	DO(r, fsync, .handle = buf_bytes(&file->bytes));
+}
+
+static err_t close_file(struct remote *r, const struct call *file)
+{
+	DO(r, close, .handle = buf_bytes(&file->bytes));
+}
+
+err_t remote_write_file(struct remote *r, const struct remote_put *p, bool *is_open)
+{
+	struct call *file = NULL;
+	struct sf_attr a = {.flags = SF_A_MODE, .mode = p->mode};
+	if (is_open != NULL)
+		*is_open = false;
+	if ((p->flags & SF_OPEN_CREATE) == 0)
+		a.flags = 0;
+	TRY(open_file(r, p->path, p->flags, &a, &file));
+	if (is_open != NULL)
+		*is_open = true;
+	err_t e = OK;
+	for (size_t at = 0; e == OK && at < p->bytes.n;) {
+		size_t n = num_min(p->bytes.n - at, r->write_max);
+		e = write_part(r, file, p->offset + at, cslice_of(p->bytes.p + at, n));
+		at += n;
+	}
+	if (e == OK)
+		e = sync_file(r, file);
+	if (e == OK)
+		e = close_file(r, file);
+	else
+		remote_close(r, buf_bytes(&file->bytes));
+	call_free(file);
 	return e;
 }
 

@@ -145,6 +145,7 @@ struct ssh {
 	uint32_t turns, rtt_us;
 	uint64_t sent_bytes, sent_us, answered_bytes;
 
+	bool has_more_sessions; /* the program may open another one, after the first */
 	bool is_done;
 	err_t why; /* of the connection's end */
 	int exit_status;

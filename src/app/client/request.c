@@ -33,7 +33,7 @@ err_t ssh_open_session(struct ssh *s, uint32_t *chan)
 		TRY(cn_open(s->cn, "session", cslice_of(NULL, 0), chan));
 		log_debug1("channel 0: new session [client-session]");
 	}
-	if (peer_is(version, "OpenSSH_*")) {
+	if (peer_is(version, "OpenSSH_*") && !s->has_more_sessions) {
 		log_debug1("Requesting no-more-sessions@openssh.com");
 		TRY(cn_global(s->cn, "no-more-sessions@openssh.com", false, cslice_of(NULL, 0)));
 	}

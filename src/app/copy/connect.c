@@ -35,6 +35,11 @@ err_t copy_connect(struct copy_conn **out, const struct copy_options *o, const s
 	return OK;
 }
 
+err_t copy_again(struct copy_conn *c, const struct copy_to *to, int *status)
+{
+	return c->ssh != NULL ? copy_login_again(c, to, status) : E_UNSUPPORTED;
+}
+
 struct link *copy_link(struct copy_conn *c)
 {
 	return c->ssh != NULL ? link_channel_face(c->session.link) : link_fds_face(c->fds);

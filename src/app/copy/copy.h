@@ -28,6 +28,7 @@ struct copy_options {            /* a run's, for every connection of it */
 	uint32_t verbose;        /* -v, how often */
 	bool is_quiet;
 	bool has_user_option; /* -o User: it wins over that of a target */
+	bool may_go_again;    /* copy_again may be called */
 	/* Set by a signal's event: what waits ends (E_INTERRUPTED).  NULL = signals end the process
 	 * by themselves. */
 	const bool *is_interrupted;
@@ -52,6 +53,7 @@ struct copy_to {                 /* where, and what is started there; borrowed *
 	uint16_t port;           /* 0 = none given */
 	const char *subsystem;   /* "sftp"; or NULL, then: */
 	const char *command;     /* by exec */
+	bool is_try;             /* a refusal is not told: something else follows */
 };
 
 struct copy_conn;
@@ -64,6 +66,13 @@ struct copy_conn;
  */
 MUST err_t copy_connect(struct copy_conn **out, const struct copy_options *o,
 	const struct copy_to *to, struct ev *ev);
+/*
+ * copy_again - another program over the same connection, in place of the one before
+ *
+ * For logins of our own with may_go_again: nothing is asked a second time.  Waits for the end of
+ * the program before; a link of that one is gone.  status: how that one ended, 255 = not known.
+ */
+MUST err_t copy_again(struct copy_conn *c, const struct copy_to *to, int *status);
 struct link *copy_link(struct copy_conn *c);
 /* Ends it: waits for the other end's exit status (255: lost).  After remote_done. */
 int copy_close(struct copy_conn *c);

@@ -10,7 +10,7 @@ struct session { /* of our own login */
 	const struct copy_options *options;
 	const struct copy_to *to; /* until it is open */
 	uint32_t chan, status;
-	bool is_open, is_closed, is_refused, has_status;
+	bool is_open, is_closed, is_refused, has_status, is_late;
 };
 
 struct copy_conn {
@@ -24,6 +24,7 @@ struct copy_conn {
 
 /* login.c */
 MUST err_t copy_login(struct copy_conn *c, const struct copy_to *to);
+MUST err_t copy_login_again(struct copy_conn *c, const struct copy_to *to, int *status);
 int copy_logout(struct copy_conn *c);
 /* child.c */
 MUST err_t copy_child_start(struct copy_conn *c, const struct copy_to *to);

@@ -64,6 +64,10 @@ static void say_refused(const struct session *x)
 			"The server has no %s subsystem; scp -O uses the old protocol, which needs "
 			"scp there.",
 			x->to->subsystem);
+	else if (is_subsystem && strcmp(x->options->program, "ssh-copy-id") == 0)
+		ssh_say(LOG_L_FATAL,
+			"The server has no %s subsystem; without -s its shell is used.",
+			x->to->subsystem);
 	else if (is_subsystem)
 		ssh_say(LOG_L_FATAL,
 			"The server has no %s subsystem; sftp -s /path/of/sftp-server names the "
@@ -77,7 +81,8 @@ static void on_reply(struct ssh *s, bool ok)
 	if (ok || x->is_refused)
 		return;
 	x->is_refused = true;
-	say_refused(x);
+	if (!x->to->is_try)
+		say_refused(x);
 	link_channel_lost(x->link, E_SERVICE);
 	ev_stop(s->ev);
 }
@@ -239,14 +244,10 @@ static err_t take_options(struct ssh *s, const struct copy_options *o, const str
 	return has_all ? buf_err(&a->command) : E_MEM;
 }
 
-static err_t log_in(struct copy_conn *c, const struct copy_to *to)
+static err_t wait_open(struct copy_conn *c)
 {
 	struct ssh *s = c->ssh;
 	struct session *x = &c->session;
-	TRY(ssh_begin(s));
-	TRY(take_options(s, c->options, to));
-	TRY(setup_config(s));
-	TRY(ssh_connect(s));
 	err_t e = OK;
 	while (e == OK && !x->is_open && !s->is_done && !copy_is_interrupted(c->options))
 		e = ev_run(s->ev);
@@ -257,6 +258,16 @@ static err_t log_in(struct copy_conn *c, const struct copy_to *to)
 	if (s->is_refused)
 		return E_AUTH;
 	return s->why != OK ? s->why : E_CLOSED;
+}
+
+static err_t log_in(struct copy_conn *c, const struct copy_to *to)
+{
+	struct ssh *s = c->ssh;
+	TRY(ssh_begin(s));
+	TRY(take_options(s, c->options, to));
+	TRY(setup_config(s));
+	TRY(ssh_connect(s));
+	return wait_open(c);
 }
 
 static void end(struct copy_conn *c)
@@ -280,6 +291,7 @@ err_t copy_login(struct copy_conn *c, const struct copy_to *to)
 	s->hooks = &hooks;
 	s->program = c->options->program;
 	s->session = &c->session;
+	s->has_more_sessions = c->options->may_go_again;
 	s->shared_ev = c->ev;
 	ssh_args_init(&s->args);
 	err_t e = log_in(c, to);
@@ -292,25 +304,62 @@ static void on_late(struct ev_timer *t, uint64_t now_us)
 {
 	struct session *x = t->arg;
 	(void)now_us;
-	x->is_closed = true; /* no longer waited for */
+	x->is_late = true; /* no longer waited for */
+	ev_stop(link_channel_face(x->link)->ev);
 }
 
 /* Runs the loop until the channel is closed, or the connection, or it took too long. */
-static void wait_for_end(struct copy_conn *c)
+static void wait_closed(struct copy_conn *c)
 {
 	struct session *x = &c->session;
 	struct ev_timer late = {.at_us = UINT64_MAX, .on = on_late, .arg = x};
+	x->is_late = false;
+	ev_timer_set(c->ev, &late, os_monotonic_us() + CLOSE_US);
+	while (!x->is_closed && !x->is_late && !c->ssh->is_done && !copy_is_interrupted(c->options))
+		if (ev_run(c->ev) != OK)
+			break;
+	ev_timer_stop(c->ev, &late);
+}
+
+static void wait_for_end(struct copy_conn *c)
+{
+	struct session *x = &c->session;
 	struct link *l = link_channel_face(x->link);
 	l->on_bytes = NULL;
 	l->on_room = NULL;
 	l->on_end = NULL;
 	l->ops->finish(l);
-	ev_timer_set(c->ev, &late, os_monotonic_us() + CLOSE_US);
-	while (!x->is_closed && !x->is_refused && !c->ssh->is_done &&
-		!copy_is_interrupted(c->options))
-		if (ev_run(c->ev) != OK)
-			break;
-	ev_timer_stop(c->ev, &late);
+	if (!x->is_refused)
+		wait_closed(c);
+}
+
+static int status_of(const struct session *x)
+{
+	return x->has_status ? (int)(x->status & 0xff) : SSH_EXIT_ERROR;
+}
+
+err_t copy_login_again(struct copy_conn *c, const struct copy_to *to, int *status)
+{
+	struct ssh *s = c->ssh;
+	struct session *x = &c->session;
+	wait_for_end(c);
+	if (!x->is_closed && !s->is_done) { /* refused, or it does not end by itself */
+		cn_close(s->cn, x->chan);
+		pump_kick(&s->pump);
+		wait_closed(c);
+	}
+	if (copy_is_interrupted(c->options))
+		return E_INTERRUPTED;
+	if (s->is_done || !x->is_closed)
+		return s->why != OK ? s->why : s->is_done ? E_CLOSED : E_TIMEOUT;
+	int before = status_of(x);
+	link_channel_free(x->link);
+	*x = (struct session){.options = c->options, .to = to};
+	TRY(cn_open(s->cn, "session", cslice_of(NULL, 0), &x->chan));
+	pump_kick(&s->pump);
+	TRY(wait_open(c));
+	*status = before;
+	return OK;
 }
 
 int copy_logout(struct copy_conn *c)
@@ -318,7 +367,7 @@ int copy_logout(struct copy_conn *c)
 	struct ssh *s = c->ssh;
 	struct session *x = &c->session;
 	wait_for_end(c);
-	int status = x->has_status ? (int)(x->status & 0xff) : SSH_EXIT_ERROR;
+	int status = status_of(x);
 	ssh_finish(s, status, "disconnected by user");
 	while (s->pump.is_running) /* at most as long as the pump waits for a slow peer */
 		if (ev_run(c->ev) != OK)
