@@ -8,7 +8,7 @@ import pytest
 
 from harness.programs import TOP
 
-PLACES = {"bin": {"scp", "sftp", "ssh", "ssh-add", "ssh-copy-id", "ssh-keygen", "ssh-speed"}, "sbin": {"sshd"},
+PLACES = {"bin": {"scp", "sftp", "ssh", "ssh-add", "ssh-agent", "ssh-copy-id", "ssh-keygen", "ssh-speed"}, "sbin": {"sshd"},
           "libexec": {"sftp-server", "ssh-keychain"}}
 
 
