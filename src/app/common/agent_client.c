@@ -102,7 +102,7 @@ static err_t read_all(int fd, struct slice s, uint64_t until_us)
 
 static err_t swap(int fd, const struct buf *request, struct buf *answer, uint64_t until_us)
 {
-	uint8_t head[4];
+	uint8_t head[4] = {0};
 	size_t n = 0;
 	TRY(write_all(fd, buf_bytes(request), until_us));
 	TRY(read_all(fd, (struct slice){head, sizeof(head)}, until_us));

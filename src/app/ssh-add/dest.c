@@ -93,12 +93,14 @@ static void take_key(struct hop *h, struct cslice blob, bool is_ca)
 	for (size_t i = 0; i < h->keys_n; i++)
 		if (h->keys[i].is_ca == is_ca && cslice_eq(h->keys[i].blob, blob))
 			return;
-	uint8_t *copy = h->keys_n < HOP_KEYS_MAX ? malloc(blob.n) : NULL;
-	if (copy == NULL)
+	if (h->keys_n == HOP_KEYS_MAX)
 		return;
-	memcpy(copy, blob.p, blob.n);
-	h->bytes[h->keys_n] = copy;
-	h->keys[h->keys_n++] = (struct ag_host_key){{copy, blob.n}, is_ca};
+	uint8_t **copy = &h->bytes[h->keys_n];
+	*copy = malloc(blob.n);
+	if (*copy == NULL)
+		return;
+	memcpy(*copy, blob.p, blob.n);
+	h->keys[h->keys_n++] = (struct ag_host_key){{*copy, blob.n}, is_ca};
 }
 
 static void drop_key(struct hop *h, struct cslice blob)
