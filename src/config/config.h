@@ -88,6 +88,7 @@ struct cfg_addkeys {
 #define CFG_C_addkeys   struct cfg_addkeys
 #define CFG_C_startups  struct cfg_startups
 #define CFG_C_subsystem struct cfg_subsystems
+#define CFG_C_methods   struct cfg_list
 
 #define ALIAS(from, to)
 #define DEAD(keyword, how)

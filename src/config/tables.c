@@ -20,6 +20,7 @@
 #define ARG_addkeys(x)   NULL, 0
 #define ARG_startups(x)  NULL, 0
 #define ARG_subsystem(x) NULL, 0
+#define ARG_methods(x)   NULL, 0
 
 #define SKIP_ROW(...)
 

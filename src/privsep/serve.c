@@ -70,18 +70,19 @@ static err_t reply_send(struct ps_server *s, struct reply *r, uint8_t no, err_t 
 	return fdpass_send(s->fd, slice_const(r->room), s->fds, fds_n, true);
 }
 
-/* The verdict of a handler as the server takes it: OK, E_DENIED and E_AGAIN for rows that log in,
- * else OK or an error. */
+/* The verdict of a handler as the server takes it: OK, E_DENIED, E_PARTIAL and E_AGAIN for rows
+ * that log in, else OK or an error. */
 static bool is_verdict(uint8_t no, err_t e)
 {
 	if (e == OK)
 		return true;
-	return (ps_msg_flags(no) & MF_AUTH) != 0 && (e == E_DENIED || e == E_AGAIN);
+	return (ps_msg_flags(no) & MF_AUTH) != 0 &&
+	       (e == E_DENIED || e == E_AGAIN || e == E_PARTIAL);
 }
 
 static err_t count(struct ps_server *s, uint8_t no, err_t verdict)
 {
-	if (verdict == E_AGAIN)
+	if (verdict == E_AGAIN || verdict == E_PARTIAL)
 		return OK;
 	return ps_rules_served(&s->rules, no, verdict == OK) == PS_ALLOW ? OK : E_AUTH_TRIES;
 }

@@ -15,8 +15,9 @@
 /*
  * One function a row.  The request borrows from the frame; what the reply points at must live until
  * the handler is called again.  Verdict of a row with MF_AUTH: OK = logged in, E_DENIED = no,
- * E_AGAIN = a question back (kbdint): its field `ok` is written by the server from this alone.  Any
- * other error, and any error of another row, ends the connection.
+ * E_PARTIAL = good, and more is needed, E_AGAIN = a question back (kbdint): its field `ok` is
+ * written by the server from this alone.  Any other error, and any error of another row, ends the
+ * connection.
  */
 #define M(name, no, by, phase, flags)                                                              \
 	err_t (*name)(void *arg, const struct ps_req_##name *req, struct ps_rep_##name *rep);

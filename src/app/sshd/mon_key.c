@@ -183,6 +183,11 @@ static err_t take_key(struct monitor *m, const struct ps_req_key_allowed *req)
 			(int)num_min(req->alg.n, 64), (const char *)req->alg.p);
 		return E_DENIED;
 	}
+	if (mon_methods_is_used(m, key->k)) {
+		log_put(LOG_L_INFO, "refusing previously-used %s key",
+			key_type_shown(key_type_of(key->k)));
+		return E_DENIED;
+	}
 	if (key_type_of(key->k) == KEY_RSA && key_bits(key->k) < m->conf.required_rsa_size) {
 		log_put(LOG_L_INFO, "refusing RSA key of %u bits: RequiredRSASize is %u",
 			key_bits(key->k), m->conf.required_rsa_size);
@@ -260,11 +265,22 @@ static err_t verify(const struct monitor *m, const struct ps_req_key_verify *req
 	return e;
 }
 
+/* The signature is good.  What the key's options say holds before it counts. */
+static err_t enter(struct monitor *m, struct cslice *left)
+{
+	TRY(mon_may_enter(m, "publickey", &m->key.permit));
+	if (!mon_methods_wants(m, "publickey"))
+		return E_DENIED;
+	if (mon_methods_use(m, m->key.k) != OK || mon_grant(m, &m->key.permit) != OK)
+		return E_DENIED;
+	return mon_methods_passed(m, "publickey", left);
+}
+
 err_t mon_key_verify(void *arg, const struct ps_req_key_verify *req, struct ps_rep_key_verify *rep)
 {
 	struct monitor *m = arg;
-	err_t e = verify(m, req) == OK ? mon_may_enter(m, "publickey", &m->key.permit) : E_DENIED;
-	mon_log_try(m, e == OK ? "Accepted" : "Failed", "publickey", shown(&m->key));
+	err_t e = verify(m, req) == OK ? enter(m, &rep->left) : E_DENIED;
+	mon_log_try(m, mon_verdict_word(e), "publickey", shown(&m->key));
 	if (e == OK)
 		m->method = "publickey";
 	else

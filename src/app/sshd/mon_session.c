@@ -65,11 +65,9 @@ static NORETURN void be_session(struct monitor *m, int chan)
 		.hostkeys_n = m->setup->keys.n,
 		.monitor = getppid(),
 		.title = &m->setup->title};
-	if (!is_password) {
-		start.forced_command = m->key.permit.command;
-		start.environment = m->key.permit.environment;
-		start.environment_n = m->key.permit.environment_n;
-	}
+	start.forced_command = m->granted.command;
+	start.environment = m->granted.environment;
+	start.environment_n = m->granted.environment_n;
 	session_main(&start);
 }
 

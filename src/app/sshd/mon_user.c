@@ -146,17 +146,6 @@ static uint64_t fail_delay(const struct monitor *m)
 	return DELAY_LEAST_US + be32_get(digest) % DELAY_MORE_US;
 }
 
-static void put_methods(const struct server_config *c, struct buf *out)
-{
-	if (c->pubkey_auth)
-		buf_printf(out, "publickey");
-	if (c->password_auth)
-		buf_printf(out, "%spassword", out->n > 0 ? "," : "");
-	/* The only device asks for the password, so it follows PasswordAuthentication. */
-	if (c->kbdint_auth && c->password_auth)
-		buf_printf(out, "%skeyboard-interactive", out->n > 0 ? "," : "");
-}
-
 /* Any name the peer may say: the longest that a packet holds is no account, as any other. */
 static err_t name_user(struct monitor *m, const struct ps_req_pwnam *req)
 {
@@ -195,7 +184,12 @@ err_t mon_pwnam(void *arg, const struct ps_req_pwnam *req, struct ps_rep_pwnam *
 	title_set(&m->setup->title, "sshd: %s [priv]", m->is_valid ? m->name : "unknown");
 	buf_clear(&m->reply);
 	buf_clear(&m->reply2);
-	put_methods(&m->conf, &m->reply);
+	err_t e = mon_methods_start(m);
+	if (e == E_DENIED)
+		m->is_valid = false;
+	else
+		TRY(e);
+	mon_methods_put(m, &m->reply);
 	TRY(buf_err(&m->reply));
 	if (m->conf.banner != NULL && strcmp(m->conf.banner, "none") != 0 &&
 		file_read(m->conf.banner, BANNER_MAX, &m->reply2) != OK)
@@ -207,13 +201,6 @@ err_t mon_pwnam(void *arg, const struct ps_req_pwnam *req, struct ps_rep_pwnam *
 		.fail_delay_us = fail_delay(m),
 		.banner = buf_bytes(&m->reply2)};
 	return OK;
-}
-
-struct ak_permit mon_permit(const struct monitor *m)
-{
-	if (m->method != NULL && strcmp(m->method, "publickey") == 0)
-		return m->key.permit.permit;
-	return (struct ak_permit){true, true, true, true, true};
 }
 
 err_t mon_may_enter(struct monitor *m, const char *method, const struct ak_result *permit)
@@ -245,15 +232,21 @@ err_t mon_may_enter(struct monitor *m, const char *method, const struct ak_resul
 }
 
 /* ---- methods ---- */
-/* said: the method's name in the log. */
-static err_t decide(struct monitor *m, const char *method, const char *said, err_t proof)
+struct proof {
+	const char *method, *said; /* said: its name in the log */
+	err_t verdict;
+};
+
+static err_t decide(struct monitor *m, struct proof p, struct cslice *left)
 {
-	err_t e = proof == OK ? mon_may_enter(m, method, NULL) : E_DENIED;
+	err_t e = p.verdict == OK ? mon_may_enter(m, p.method, NULL) : E_DENIED;
 	if (e == OK)
-		m->method = method;
-	else if (strcmp(method, "none") != 0)
+		e = mon_methods_passed(m, p.method, left);
+	if (e == OK)
+		m->method = p.method;
+	else if (e != E_PARTIAL && strcmp(p.method, "none") != 0)
 		login_failed(m->name, m->ends.remote, getpid());
-	mon_log_try(m, e == OK ? "Accepted" : "Failed", said, NULL);
+	mon_log_try(m, mon_verdict_word(e), p.said, NULL);
 	return e;
 }
 
@@ -266,7 +259,8 @@ static bool may_be_empty(const struct monitor *m)
 err_t mon_auth_none(void *arg, const struct ps_req_auth_none *req, struct ps_rep_auth_none *rep)
 {
 	struct monitor *m = arg;
-	return decide(m, "none", "none", may_be_empty(m) ? OK : E_DENIED);
+	return decide(
+		m, (struct proof){"none", "none", may_be_empty(m) ? OK : E_DENIED}, &rep->left);
 }
 
 /* The same work for every account, known or not. */
@@ -288,7 +282,8 @@ err_t mon_auth_password(
 {
 	struct monitor *m = arg;
 	err_t e = check_password(m, req->password);
-	return decide(m, "password", "password", m->conf.password_auth ? e : E_DENIED);
+	struct proof p = {"password", "password", m->conf.password_auth ? e : E_DENIED};
+	return decide(m, p, &rep->left);
 }
 
 err_t mon_kbdint(void *arg, const struct ps_req_kbdint *req, struct ps_rep_kbdint *rep)
@@ -296,12 +291,13 @@ err_t mon_kbdint(void *arg, const struct ps_req_kbdint *req, struct ps_rep_kbdin
 	static const char method[] = "keyboard-interactive";
 	struct monitor *m = arg;
 	if (!m->conf.kbdint_auth || !m->conf.password_auth)
-		return decide(m, method, method, E_DENIED);
+		return decide(m, (struct proof){method, method, E_DENIED}, &rep->left);
 	if (!req->is_answer) {
 		rep->asks = true;
 		rep->prompt = cslice_str("Password: ");
 		mon_log_try(m, "Postponed", method, NULL);
 		return E_AGAIN;
 	}
-	return decide(m, method, MON_KBDINT_ANSWER, check_password(m, req->response));
+	struct proof p = {method, MON_KBDINT_ANSWER, check_password(m, req->response)};
+	return decide(m, p, &rep->left);
 }

@@ -38,6 +38,11 @@ const char *mon_who(const struct monitor *m, char *room, size_t n)
 	return room;
 }
 
+const char *mon_verdict_word(err_t e)
+{
+	return e == OK ? "Accepted" : e == E_PARTIAL ? "Partial" : "Failed";
+}
+
 void mon_log_try(const struct monitor *m, const char *verdict, const char *method, const char *what)
 {
 	bool is_key = strcmp(method, "publickey") == 0;
@@ -455,6 +460,8 @@ static void monitor_free(struct monitor *m)
 {
 	ps_server_done(&m->ps);
 	mon_key_clear(&m->key);
+	mon_methods_done(&m->methods);
+	ak_done(&m->granted);
 	user_done(&m->user);
 	if (m->has_conf)
 		server_config_done(&m->conf);

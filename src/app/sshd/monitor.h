@@ -27,6 +27,13 @@ struct mon_key {        /* the key asked about last */
 	struct ak_result permit;
 };
 
+struct mon_methods {  /* what AuthenticationMethods still wants */
+	bool is_used; /* else one proof is enough */
+	char **left;  /* owned; changed in place */
+	size_t n;
+	struct buf used; /* strings: the plain blobs of the keys that have served */
+};
+
 struct mon_pty {
 	char name[PTY_NAME_MAX]; /* "" = free place */
 	pid_t pid;
@@ -60,7 +67,9 @@ struct monitor {
 	struct server_config conf;
 	struct mon_key key;
 	uint32_t tokens;
-	const char *method; /* that let the user in */
+	struct mon_methods methods;
+	struct ak_result granted; /* by all keys together; DENY: no key was needed */
+	const char *method;       /* that let the user in */
 
 	/* session */
 	struct buf frozen; /* the transport's state */
@@ -83,6 +92,9 @@ const char *mon_who(const struct monitor *m, char *room, size_t n);
 void mon_log_try(
 	const struct monitor *m, const char *verdict, const char *method, const char *what);
 
+/* "Accepted", "Partial" or "Failed". */
+const char *mon_verdict_word(err_t e);
+
 /* mon_user.c */
 err_t mon_pwnam(void *arg, const struct ps_req_pwnam *req, struct ps_rep_pwnam *rep);
 err_t mon_auth_none(void *arg, const struct ps_req_auth_none *req, struct ps_rep_auth_none *rep);
@@ -103,8 +115,21 @@ err_t mon_key_verify(void *arg, const struct ps_req_key_verify *req, struct ps_r
 void mon_key_init(struct mon_key *key);
 void mon_key_clear(struct mon_key *key);
 
-/* What the way in allows: everything but for a key with options. */
+/* mon_methods.c.  start: once the user's configuration is there; E_DENIED: no list of methods can
+ * be met (told). */
+MUST err_t mon_methods_start(struct monitor *m);
+void mon_methods_done(struct mon_methods *w);
+bool mon_methods_wants(const struct monitor *m, const char *method); /* now */
+void mon_methods_put(const struct monitor *m, struct buf *out);      /* that can continue */
+/* A proof by this method was good.  OK: the user is in; E_PARTIAL: more is needed, *left lives
+ * until the next reply; E_DENIED: it was not wanted now. */
+MUST err_t mon_methods_passed(struct monitor *m, const char *method, struct cslice *left);
+bool mon_methods_is_used(const struct monitor *m, const struct key *k); /* true also in doubt */
+MUST err_t mon_methods_use(struct monitor *m, const struct key *k);
+/* What the way in allows: everything but for keys with options. */
 struct ak_permit mon_permit(const struct monitor *m);
+/* The options of one more key hold from now on.  E_DENIED (told): they contradict those before. */
+MUST err_t mon_grant(struct monitor *m, const struct ak_result *r);
 
 /* mon_session.c */
 err_t mon_state(void *arg, const struct ps_req_state *req, struct ps_rep_state *rep);

@@ -228,20 +228,26 @@ static bool is_last_key(const struct net *n, const struct au_event *e)
 	       cslice_eq(blob, e->blob);
 }
 
-static err_t ask_verify(struct net *n, const struct au_event *e, bool *ok)
+static err_t answer(struct net *n, const struct au_event *e, bool ok, struct cslice left)
+{
+	err_t verdict = ok ? OK : left.n > 0 ? E_PARTIAL : E_DENIED;
+	return au_server_answer(
+		n->au, e->ask, verdict, verdict == E_PARTIAL ? left : cslice_of(NULL, 0));
+}
+
+static err_t ask_verify(struct net *n, const struct au_event *e)
 {
 	struct ps_rep_key_verify rep;
-	*ok = is_last_key(n, e);
-	if (!*ok)
-		TRY(ask_key(n, e, ok));
-	if (!*ok)
-		return OK;
+	bool ok = is_last_key(n, e);
+	if (!ok)
+		TRY(ask_key(n, e, &ok));
+	if (!ok)
+		return answer(n, e, false, cslice_of(NULL, 0));
 	struct ps_req_key_verify req = {
 		.token = n->key_token, .is_hostbound = e->is_hostbound, .sig = e->data};
 	buf_clear(&n->key_id); /* a token serves once */
 	TRY(ps_ask_key_verify(&n->ps, &req, &rep));
-	*ok = rep.ok;
-	return OK;
+	return answer(n, e, rep.ok, rep.left);
 }
 
 /* This device has one prompt: one response, none at the start. */
@@ -257,7 +263,7 @@ static err_t ask_kbdint(struct net *n, const struct au_event *e)
 	}
 	TRY(ps_ask_kbdint(&n->ps, &req, &rep));
 	if (!rep.asks)
-		return au_server_answer(n->au, e->ask, rep.ok ? OK : E_DENIED, cslice_of(NULL, 0));
+		return answer(n, e, rep.ok, rep.left);
 	uint8_t room[512];
 	uint8_t prompts[256];
 	struct wr pw = wr_of((struct slice){prompts, sizeof(prompts)});
@@ -271,11 +277,6 @@ static err_t ask_kbdint(struct net *n, const struct au_event *e)
 	return au_server_answer(n->au, e->ask, E_AGAIN, cslice_of(room, w.n));
 }
 
-static err_t answer(struct net *n, const struct au_event *e, bool ok)
-{
-	return au_server_answer(n->au, e->ask, ok ? OK : E_DENIED, cslice_of(NULL, 0));
-}
-
 static err_t on_auth_event(struct net *n, const struct au_event *e)
 {
 	bool ok = false;
@@ -285,19 +286,18 @@ static err_t on_auth_event(struct net *n, const struct au_event *e)
 	case AU_EV_ASK_NONE: {
 		struct ps_rep_auth_none rep;
 		TRY(ps_ask_auth_none(&n->ps, &(struct ps_req_auth_none){0}, &rep));
-		return answer(n, e, rep.ok);
+		return answer(n, e, rep.ok, rep.left);
 	}
 	case AU_EV_ASK_KEY:
 		TRY(ask_key(n, e, &ok));
-		return answer(n, e, ok);
+		return answer(n, e, ok, cslice_of(NULL, 0));
 	case AU_EV_ASK_VERIFY:
-		TRY(ask_verify(n, e, &ok));
-		return answer(n, e, ok);
+		return ask_verify(n, e);
 	case AU_EV_ASK_PASSWORD_CHECK: {
 		struct ps_rep_auth_password rep;
 		TRY(ps_ask_auth_password(
 			&n->ps, &(struct ps_req_auth_password){.password = e->data}, &rep));
-		return answer(n, e, rep.ok);
+		return answer(n, e, rep.ok, rep.left);
 	}
 	case AU_EV_ASK_KBDINT:
 		return ask_kbdint(n, e);
