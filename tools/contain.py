@@ -9,8 +9,8 @@ parent (this process is the reaper of all its descendants, and signals only thos
 fresh directory in BOWLINE_TMP, removed at the end.
 
 With --accounts and root, the command runs in a mount namespace of its own, where copies of the account
-files stand over the real ones: one more user ("bowline-test") exists there and nowhere else.  Its name
-and password are in BOWLINE_USER and BOWLINE_PASSWORD.  Where such a namespace cannot be had the command
+files stand over the real ones: one more user ("bowline-test") exists there and nowhere else, who may
+become anyone by sudo.  Its name and password are in BOWLINE_USER and BOWLINE_PASSWORD.  Where such a namespace cannot be had the command
 runs without, and BOWLINE_NO_ACCOUNT says why; tests that need the account skip with that reason.
 """
 import ctypes
@@ -135,6 +135,10 @@ def make_account(tmp, leaked):
         copy = os.path.join(tmp, "etc-" + name)
         write(copy, read("/etc/" + name) + line, mode)
         mount(copy, "/etc/" + name, None, MS_BIND)
+    if os.path.exists("/etc/sudoers"):      # scripts that must not be root become it by sudo
+        copy = os.path.join(tmp, "etc-sudoers")
+        write(copy, f"Defaults:{USER} !env_reset\n{USER} ALL=(ALL:ALL) NOPASSWD: ALL\nroot ALL=(ALL:ALL) ALL\n", 0o440)
+        mount(copy, "/etc/sudoers", None, MS_BIND)
     os.environ.update(BOWLINE_USER=USER, BOWLINE_PASSWORD=password, BOWLINE_HOME=home)
 
 

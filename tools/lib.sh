@@ -7,7 +7,7 @@ packages_build="gcc libc6-dev libcrypt-dev libedit-dev libssl-dev libseccomp-dev
 packages_check="chromium clang-14 clang-format-14 clang-tidy-14 cppcheck curl dbus dropbear-bin fuse3 gdb gnome-keyring gnupg golang-go
 	golang-github-pkg-sftp-dev golang-golang-x-crypto-dev gcc-12 iproute2 lftp libcmocka-dev libclang-rt-14-dev libsecret-1-dev libssh-dev mandoc
 	openssh-client openssh-client-ssh1 openssh-server openssh-sftp-server openssh-tests procps putty putty-tools
-	git rclone rsync python3-asyncssh python3-cryptography python3-paramiko python3-pytest ssh-audit sshfs telnet
+	git rclone rsync python3-asyncssh python3-cryptography python3-paramiko python3-pytest ssh-audit sshfs sudo systemd telnet
 	tinysshd valgrind"
 packages_bench="dropbear-bin iperf3 iproute2 openssh-client openssh-server openssh-sftp-server procps"
 

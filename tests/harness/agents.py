@@ -43,6 +43,10 @@ def openssh(folder, *args, env=None):
                  env={**os.environ, **(env or {})})
 
 
+def ours(programs, folder, *args, env=None):
+    return Agent([programs.agent, "-D", "-a", str(folder / "agent"), *args], folder / "agent", env={**os.environ, **(env or {})})
+
+
 def frame(number, body=b""):
     return struct.pack(">IB", len(body) + 1, number) + body
 

@@ -69,6 +69,10 @@ class Programs:
         return self.beside("ssh-copy-id")
 
     @cached_property
+    def agent(self):
+        return self.beside("ssh-agent")
+
+    @cached_property
     def keychain(self):
         """The helper that speaks to the Secret Service, which the build may leave out."""
         return self.beside("ssh-keychain")

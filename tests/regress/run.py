@@ -14,6 +14,7 @@ import concurrent.futures
 import hashlib
 import json
 import os
+import pwd
 import shutil
 import subprocess
 import sys
@@ -85,6 +86,23 @@ def wrap(folder, p, shared):
     return ssh, keygen, count
 
 
+def as_user(folder, env, programs_env):
+    """What Popen needs to run a script as the ordinary user, who may use sudo; programs_env: variables whose programs
+    become the user's own, as the scripts change their owner and mode."""
+    if "BOWLINE_USER" not in os.environ:
+        raise RuntimeError(os.environ.get("BOWLINE_NO_ACCOUNT", "run it below tools/contain.py --accounts"))
+    who = pwd.getpwnam(os.environ["BOWLINE_USER"])
+    own = folder / "own"
+    own.mkdir()
+    for name in programs_env:
+        env[name] = shutil.copy(env[name], own)
+    for path in (folder, own, folder / "obj", folder / "count", *own.iterdir()):
+        os.chown(path, who.pw_uid, who.pw_gid)
+    folder.chmod(0o755)
+    env.update(USER=who.pw_name, LOGNAME=who.pw_name, HOME=who.pw_dir, SUDO="sudo")
+    return {"user": who.pw_uid, "group": who.pw_gid, "extra_groups": []}
+
+
 def run(name, p, shared=None):
     """{"ok", "counts", "seconds", "text"} of one script."""
     folder = world.scratch(f"regress-{name}")
@@ -99,17 +117,20 @@ def run(name, p, shared=None):
     path = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
     env = {"PATH": path, "HOME": os.environ.get("HOME", "/"), "LANG": "C", "TEST_SHELL": "sh",
            "BUILDDIR": str(obj), "SRC": str(REGRESS), "TEST_SSH_SSH": ssh, "TEST_SSH_SSHD": p.sshd,
-           "TEST_SSH_SSHKEYGEN": keygen, "TEST_SSH_SSHAGENT": shutil.which("ssh-agent") or p.ssh,
+           "TEST_SSH_SSHKEYGEN": keygen, "TEST_SSH_SSHAGENT": p.agent,
+           "TEST_SSH_SSHADD": p.add,
            # only by a whole path does test-exec.sh see that PuTTY is there
            **{f"TEST_SSH_{name.upper()}": found for name in ("plink", "puttygen") if (found := shutil.which(name))},
            "TEST_SSH_SFTPSERVER": p.sftp_server, "TEST_SSH_SFTP": p.sftp,
            "TEST_SSH_SCP": p.scp, "TEST_SSH_PORT": str(world.free_port()),
            "TEST_SSH_TRACE": "yes", "TEST_SSH_UNSAFE_PERMISSIONS": "1", "BOWLINE_TMP": str(folder),
            **{k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")}}
+    is_user = TABLE["pass"].get(name, {}).get("as") == "user"
+    who = as_user(folder, env, ("TEST_SSH_SSHAGENT", "TEST_SSH_SSHADD")) if is_user else {}
     begin = time.monotonic()
     child = subprocess.Popen(["sh", str(REGRESS / "test-exec.sh"), str(obj), str(REGRESS / f"{name}.sh")], env=env,
                              cwd=obj, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                             errors="replace", start_new_session=True)
+                             errors="replace", start_new_session=True, **who)
     try:
         text, errors = child.communicate(timeout=SECONDS)
         status = child.returncode
