@@ -15,11 +15,12 @@ from harness.programs import TOP
 ALWAYS = {"ssh": {"libcrypto.so.3", "libz.so.1", "libc.so.6"},
           "sshd": {"libcrypto.so.3", "libz.so.1", "libcrypt.so.1", "libc.so.6"},
           "keygen": {"libcrypto.so.3", "libc.so.6"}, "add": {"libcrypto.so.3", "libc.so.6"},
+          "agent": {"libcrypto.so.3", "libc.so.6"},
           "sftp": {"libcrypto.so.3", "libz.so.1", "libc.so.6"},
           "scp": {"libcrypto.so.3", "libz.so.1", "libc.so.6"},
           "speed": {"libcrypto.so.3", "libz.so.1", "libc.so.6"}, "sftp_server": {"libc.so.6"}}
 # parts that the build may leave out
-MAYBE = {"ssh": {"libIPSec_MB.so.1"}, "sshd": {"libIPSec_MB.so.1", "libseccomp.so.2"}, "keygen": set(), "add": set(),
+MAYBE = {"ssh": {"libIPSec_MB.so.1"}, "sshd": {"libIPSec_MB.so.1", "libseccomp.so.2"}, "keygen": set(), "add": set(), "agent": set(),
          "sftp": {"libIPSec_MB.so.1", "libedit.so.2"},
          "scp": {"libIPSec_MB.so.1"}, "speed": {"libIPSec_MB.so.1"}, "sftp_server": set()}
 LOADER = {"ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "base/text.h"
 #include "build_config.h"
 #include "os/child.h"
+#include "os/drop.h"
 #include "os/logsink.h"
 #include "os/random.h"
 
@@ -112,9 +114,21 @@ static void forget(const struct agent_listen *l)
 
 /* ---- who ----------------------------------------------------------------------------------------
  */
+/* A signal that comes before the loop runs waits for it: else the socket would be left. */
+static void signals_hold(bool hold)
+{
+	static const int signos[] = {SIGTERM, SIGHUP, SIGINT, SIGUSR1};
+	sigset_t set;
+	(void)sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_N(signos); i++)
+		(void)sigaddset(&set, signos[i]);
+	(void)sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+}
+
 static int become(const struct agent_options *o, const char *path, pid_t pid)
 {
 	char number[32];
+	signals_hold(false);
 	(void)snprintf(number, sizeof(number), "%ld", (long)pid);
 	if (setenv("SSH_AUTH_SOCK", path, 1) != 0 || setenv("SSH_AGENT_PID", number, 1) != 0)
 		return fatal("setenv", strerror(errno));
@@ -137,6 +151,7 @@ static int in_background(const struct agent_options *o, struct agent_listen *l, 
 {
 	pid_t own = getpid();
 	(void)fflush(NULL);
+	signals_hold(true);
 	pid_t pid = fork();
 	if (pid < 0) {
 		int code = errno;
@@ -144,7 +159,11 @@ static int in_background(const struct agent_options *o, struct agent_listen *l, 
 		return fatal("fork", strerror(code));
 	}
 	if (pid == 0) {
-		if (lock >= 0)
+		drop_dumpable();
+		/* Who connects is told by the system which process listened last. */
+		for (size_t i = 0; i < l->n; i++)
+			(void)listen(l->fds[i], SOMAXCONN);
+		if (lock >= 0) /* held until here, also when the parent is through */
 			(void)close(lock);
 		l->parent = o->command != NULL && !o->stable ? own : 0;
 		/* who connects is told the process that listened last (SO_PEERCRED): this one */
@@ -270,6 +289,7 @@ static int usual(const struct agent_options *o, const struct me *me, struct agen
 		return status;
 	if (!in_front)
 		return in_background(o, l, -1);
+	signals_hold(true);
 	agent_show(o, l->path, getpid());
 	return agent_serve(o, l);
 }
@@ -286,6 +306,8 @@ int main(int argc, char **argv)
 	int status = agent_args(&o, argc, argv);
 	if (status != AGENT_OK)
 		return status;
+	if (o.command == NULL) /* which may leave what cores it likes */
+		drop_dumpable();
 	if (crypto_init() != OK)
 		return fatal("the cryptographic library failed", "");
 	if (o.version) {
