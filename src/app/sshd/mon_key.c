@@ -255,6 +255,8 @@ err_t mon_key_allowed(
 	mon_key_clear(&m->key);
 	err_t e = take_key(m, req);
 	if (e == OK)
+		e = mon_key_not_revoked(m);
+	if (e == OK)
 		e = m->is_valid ? find_key(m, &m->key.permit) : E_DENIED;
 	mon_log_try(m, e == OK ? "Postponed" : "Failed", "publickey", shown(&m->key));
 	if (e != OK) {

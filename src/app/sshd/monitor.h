@@ -149,6 +149,10 @@ MUST err_t mon_cert_trusted(struct monitor *m, struct ak_result *out);
 void mon_cert_refused(const struct monitor *m, const char *reason);
 void mon_cert_accepted(const struct monitor *m, const char *where); /* " via F" */
 
+/* mon_revoked.c: the key asked about is in none of RevokedKeys.  OK, or an error (told in the log).
+ */
+MUST err_t mon_key_not_revoked(const struct monitor *m);
+
 /* What the way in allows: everything but for keys with options. */
 struct ak_permit mon_permit(const struct monitor *m);
 /* The options of one more key hold from now on.  E_DENIED (told): they contradict those before. */

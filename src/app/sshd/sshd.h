@@ -66,6 +66,9 @@ int conf_family(const struct server_config *c); /* AF_... of AddressFamily */
 uint16_t conf_port(const struct server_config *c, size_t i);
 void conf_tell(enum log_level level, const struct buf *lines); /* each line to the log */
 
+/* Is there a list of AuthenticationMethods that can be met (mon_methods.c)? */
+bool mon_methods_possible(const struct server_config *c);
+
 /* ---- host keys (hostkeys.c) ---- */
 /* A certificate is a host key more: the private key once again, which carries it. */
 struct host_key {

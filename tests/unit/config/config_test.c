@@ -227,7 +227,7 @@ static const struct {
 	{"Host b\nInclude broken", "Bad configuration option: bogus"},
 	{"Match bogus x", "Unsupported Match attribute"},
 	{"Match all host x", "'all' cannot be combined"},
-	{"RevokedHostKeys /x", "limits access and is not supported yet"},
+	{"PermitRemoteOpen x:1", "limits access and is not supported yet"},
 	{"RekeyLimit 1", "RekeyLimit too small"},
 	{"HostName %z", "unknown key %z"},
 	{"Foo yes\nIgnoreUnknown foo", "Bad configuration option: foo"},
@@ -347,7 +347,10 @@ static const struct {
 	const char *text, *words;
 } server_refused[] = {
 	{"Match User x\nPrintMotd no", "Directive 'PrintMotd' is not allowed within a Match block"},
-	{"RevokedKeys /keys", "RevokedKeys limits access"},
+	{"PubkeyAuthOptions touch-required", "PubkeyAuthOptions limits access"},
+	{"AuthenticationMethods publickey,smoke", "invalid AuthenticationMethods list"},
+	{"AuthenticationMethods publickey,", "invalid AuthenticationMethods list"},
+	{"AuthenticationMethods any password", "must stand alone"},
 	{"Match User x\nRefuseConnection yes", "RefuseConnection limits access"},
 	{"Bogus 1", "Bad configuration option: Bogus"},
 	{"Subsystem invalid", "missing command for subsystem"},
