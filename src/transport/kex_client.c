@@ -6,7 +6,6 @@
  * and only after a yes does NEWKEYS go out.
  */
 #include "base/log.h"
-#include "key/cert.h"
 #include "transport/tp_int.h"
 
 static err_t send_init(struct tp *tp, uint8_t msg)
@@ -94,14 +93,13 @@ static err_t verify(struct tp *tp, struct cslice signature)
 {
 	struct cslice alg = cslice_str(tp->choice.hostkey->name);
 	struct key *k;
-	err_t e = key_parse_any(&k, buf_bytes(&tp->kex.hostkey));
+	err_t e = key_parse_blob(&k, buf_bytes(&tp->kex.hostkey));
 	if (e != OK) /* an unreadable host key is the peer's fault, whatever the reader calls it */
 		return err_kind_of(e) == ERR_KIND_LOCAL ? e : E_KEX;
-	if (!key_alg_fits_key(k, alg))
+	if (!key_alg_fits(key_type_of(k), alg))
 		e = E_KEX;
 	else
-		e = key_verify(
-			k, key_alg_sig(alg, NULL), cslice_of(tp->kex.h, tp->kex.h_n), signature);
+		e = key_verify(k, alg, cslice_of(tp->kex.h, tp->kex.h_n), signature);
 	key_free(k);
 	if (e == OK || err_kind_of(e) == ERR_KIND_LOCAL)
 		return e;
@@ -120,6 +118,17 @@ static err_t ask_hostkey(struct tp *tp)
 	return OK;
 }
 
+/* Of the first exchange: its hash is the session id. */
+static err_t keep_proof(struct tp *tp, struct cslice signature)
+{
+	if (tp->session_id_n > 0)
+		return OK;
+	buf_put(&tp->first_hostkey, tp->kex.hostkey.p, tp->kex.hostkey.n);
+	buf_put(&tp->first_signature, signature.p, signature.n);
+	TRY(buf_err(&tp->first_hostkey));
+	return buf_err(&tp->first_signature);
+}
+
 static err_t take_reply(struct tp *tp, struct cslice body)
 {
 	struct tp_kex *x = &tp->kex;
@@ -135,6 +144,7 @@ static err_t take_reply(struct tp *tp, struct cslice body)
 	TRY(kex_finish(x->k, m.qs, &x->k_encoded));
 	TRY(tp_exchange_hash(tp));
 	TRY(verify(tp, m.signature));
+	TRY(keep_proof(tp, m.signature));
 	return ask_hostkey(tp);
 }
 

@@ -54,8 +54,9 @@ static void put_kex_names(const struct tp *tp, struct buf *out)
 
 static bool have_hostkey(const struct tp *tp, struct cslice alg, uint32_t *index)
 {
-	for (size_t i = 0; i < tp->env->hostkeys_n; i++) {
-		if (key_alg_fits_blob(tp->env->hostkeys[i].blob, alg)) {
+	const struct alg_hostkey *row = alg_hostkey_find(alg);
+	for (size_t i = 0; row != NULL && i < tp->env->hostkeys_n; i++) {
+		if (tp->env->hostkeys[i].type == row->type) {
 			*index = (uint32_t)i;
 			return true;
 		}

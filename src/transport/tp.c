@@ -23,6 +23,8 @@ static void init_parts(struct tp *tp)
 	buf_init(&tp->peer_version, TP_LINE_MAX);
 	buf_init(&tp->noise, 256);
 	buf_init(&tp->hostkey, TP_PACKET_MAX);
+	buf_init(&tp->first_hostkey, TP_PACKET_MAX);
+	buf_init(&tp->first_signature, TP_PACKET_MAX);
 	buf_init(&tp->ext, TP_PACKET_MAX);
 	buf_init(&tp->pongs, TP_PONGS_MAX);
 	buf_init(&tp->in.z_buf, TP_PACKET_MAX);
@@ -70,6 +72,8 @@ void tp_free(struct tp *tp)
 	buf_done(&tp->pongs);
 	buf_done(&tp->ext);
 	buf_done(&tp->hostkey);
+	buf_done(&tp->first_hostkey);
+	buf_done(&tp->first_signature);
 	buf_done(&tp->noise);
 	buf_done(&tp->peer_version);
 	tp_kex_done(tp);
@@ -278,6 +282,16 @@ const struct alg_choice *tp_choice(const struct tp *tp)
 struct cslice tp_hostkey_blob(const struct tp *tp)
 {
 	return buf_bytes(&tp->hostkey);
+}
+
+struct cslice tp_first_hostkey(const struct tp *tp)
+{
+	return buf_bytes(&tp->first_hostkey);
+}
+
+struct cslice tp_first_signature(const struct tp *tp)
+{
+	return buf_bytes(&tp->first_signature);
 }
 
 struct cslice tp_peer_noise(const struct tp *tp)

@@ -34,8 +34,9 @@ struct tp_limits {
 	size_t high_water;      /* sealed bytes unsent before tp_reserve says E_AGAIN; 0 = 1 MiB */
 };
 
-struct tp_hostkey {         /* server: a host key that may sign, plain or with a certificate */
+struct tp_hostkey {         /* server: a host key that may sign */
 	struct cslice blob; /* borrowed for the life of the engine */
+	enum key_type type;
 };
 
 struct tp_env { /* all that the engine may ever ask of the world, injected; borrowed for its life */
@@ -168,7 +169,11 @@ struct cslice tp_peer_version(const struct tp *tp); /* without CR LF */
  * them himself.  They end with the shared secret. */
 struct cslice tp_transcript(const struct tp *tp, enum hash_id *hash);
 const struct alg_choice *tp_choice(const struct tp *tp);
-struct cslice tp_hostkey_blob(const struct tp *tp);  /* K_S of the last exchange */
+struct cslice tp_hostkey_blob(const struct tp *tp); /* K_S of the last exchange */
+/* Client: what the server proved itself with in the first exchange, the key and its signature over
+ * the session id; whoever knows the session by its id can check it.  Empty before. */
+struct cslice tp_first_hostkey(const struct tp *tp);
+struct cslice tp_first_signature(const struct tp *tp);
 struct cslice tp_peer_sig_algs(const struct tp *tp); /* server-sig-algs; empty when not told */
 bool tp_peer_ext(
 	const struct tp *tp, const char *name, struct cslice *value); /* an EXT_INFO item */

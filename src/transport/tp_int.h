@@ -148,7 +148,8 @@ struct tp {
 	uint8_t session_id[TP_SESSION_ID_MAX];
 	size_t session_id_n;
 	struct alg_choice choice;
-	struct buf hostkey; /* accepted K_S */
+	struct buf hostkey;                        /* accepted K_S */
+	struct buf first_hostkey, first_signature; /* client: of the first exchange */
 	uint32_t hostkey_index;
 	enum alg_kind failed_kind;
 	bool failed_s2c;

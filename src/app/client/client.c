@@ -248,6 +248,7 @@ err_t ssh_connect(struct ssh *s)
 
 static void end_connection(struct ssh *s)
 {
+	forward_done(s);
 	cn_free(s->cn);
 	au_client_free(s->au);
 	connect_done(s);

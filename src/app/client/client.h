@@ -11,6 +11,7 @@
 #define APP_CLIENT_CLIENT_H
 
 #include "app/common/agent_client.h"
+#include "app/client/forward.h"
 #include "app/common/me.h"
 #include "auth/au.h"
 #include "config/config.h"
@@ -39,7 +40,8 @@ struct ssh_args {
 	struct cfg_lines *options; /* the command line's -o, and what stands for one */
 	const char *config_file;   /* -F */
 	bool use_syslog, has_user_option;
-	bool has_level; /* -v, -q */
+	const char *forward_agent; /* -A, -a: over every ForwardAgent; NULL = neither */
+	bool has_level;            /* -v, -q */
 	enum log_level level;
 	char *user, *host;  /* owned */
 	uint16_t port;      /* of an ssh:// destination; 0 = none */
@@ -128,7 +130,9 @@ struct ssh {
 	struct au_client_env au_env;
 	struct au_client *au;
 	bool has_keys, is_login_started, is_logged_in, is_refused;
+	bool is_key_changed; /* not the known host key, and the run went on: nothing is lent */
 	struct cn *cn;
+	struct forward forward;
 	uint64_t started_us, alive_packets;
 	uint32_t alive_missed;
 
@@ -200,8 +204,6 @@ void connect_say_end(struct ssh *s, err_t why);
 
 /* hostkey.c */
 MUST err_t hostkey_check(struct ssh *s, const struct tp_event *e);
-/* revoked.c: none of RevokedHostKeys has the key.  OK, or an error that was told. */
-MUST err_t hostkey_not_revoked(struct ssh *s, const struct key *k);
 /* The HostKeyAlgorithms to propose: types that are known for this host come first. */
 MUST err_t hostkey_order(struct ssh *s, struct buf *out);
 void hostkey_done(struct ssh *s);
@@ -216,6 +218,11 @@ MUST err_t identity_sign(
  * agent, once, where AddKeysToAgent wants it. */
 void identity_unlock(struct ssh *s, struct identity *id);
 void identity_to_agent(struct ssh *s, struct identity *id);
+
+/* The socket of the agent to be asked, and of one that a value names.  Gives copies; NULL = none.
+ */
+char *identity_agent_path(struct ssh *s);
+char *identity_agent_path_of(struct ssh *s, const char *value);
 
 /* ask.c: a question to the person: terminal or askpass. */
 enum ask_kind { ASK_SECRET, ASK_ECHOED, ASK_PERMISSION };

@@ -378,7 +378,11 @@ static err_t on_changed(struct lookup *l, const char *fingerprint)
 	ssh_say(LOG_L_ERROR,
 		"Keyboard-interactive authentication is disabled to avoid man-in-the-middle "
 		"attacks.");
+	if (forward_agent_is_wanted(l->s))
+		ssh_say(LOG_L_ERROR,
+			"Agent forwarding is disabled to avoid man-in-the-middle attacks.");
 	l->s->cfg.password_auth = l->s->cfg.kbdint_auth = false;
+	l->s->is_key_changed = true;
 	return OK;
 }
 
@@ -442,7 +446,7 @@ err_t hostkey_check(struct ssh *s, const struct tp_event *e)
 	if (key_type_of(key) == KEY_RSA && key_bits(key) < s->cfg.required_rsa_size) {
 		ssh_say(LOG_L_ERROR, "Server host key of %u bits is too short (RequiredRSASize %u)",
 			key_bits(key), s->cfg.required_rsa_size);
-	} else if (hostkey_not_revoked(s, key) == OK) {
+	} else {
 		struct lookup l = {.s = s, .key = key};
 		verdict = judge(&l);
 		free(l.file);

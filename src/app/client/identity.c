@@ -129,14 +129,9 @@ static void on_agent_key(void *arg, struct key *k, struct cslice comment)
 	c->agent[c->agent_n++] = id;
 }
 
-static char *agent_path(struct ssh *s)
+char *identity_agent_path_of(struct ssh *s, const char *value)
 {
-	const char *value = s->cfg.identity_agent;
 	char *path = NULL;
-	if (value == NULL || strcmp(value, "SSH_AUTH_SOCK") == 0)
-		value = "$SSH_AUTH_SOCK";
-	else if (value_is_none(value))
-		return NULL;
 	if (value[0] == '$' && value[1] != '{') {
 		const char *set = getenv(value + 1);
 		return set != NULL && set[0] != '\0' ? strdup(set) : NULL;
@@ -144,10 +139,20 @@ static char *agent_path(struct ssh *s)
 	return setup_expand(s, value, TOKENS_ALL, &path) == OK ? path : NULL;
 }
 
+char *identity_agent_path(struct ssh *s)
+{
+	const char *value = s->cfg.identity_agent;
+	if (value == NULL || strcmp(value, "SSH_AUTH_SOCK") == 0)
+		value = "$SSH_AUTH_SOCK";
+	else if (value_is_none(value))
+		return NULL;
+	return identity_agent_path_of(s, value);
+}
+
 static void add_agent(struct collect *c)
 {
 	struct keys_found *found = &c->s->found;
-	char *path = agent_path(c->s);
+	char *path = identity_agent_path(c->s);
 	found->agent = value_is_none(c->s->cfg.identity_agent) && c->s->cfg.identity_agent != NULL
 			       ? AGENT_OFF
 			       : AGENT_UNSET;

@@ -28,6 +28,7 @@ err_t ssh_open_session(struct ssh *s, uint32_t *chan)
 	if (peer_is(version, OPENSSH))
 		limits.window_max = (uint32_t)num_min(limits.window_max, OPENSSH_TAKES);
 	TRY(cn_new(&s->cn, &(struct cn_env){.tp = s->tp, .limits = limits}));
+	forward_start(s);
 	ssh_alive_arm(s);
 	if (chan != NULL) {
 		TRY(cn_open(s->cn, "session", cslice_of(NULL, 0), chan));

@@ -260,6 +260,19 @@ static err_t take_remote_command(struct ssh *s)
 	return buf_err(&s->args.command);
 }
 
+/* As with OpenSSH the last of -A and -a stands over every keyword. */
+static err_t take_forward_agent(struct ssh *s)
+{
+	if (s->args.forward_agent == NULL)
+		return OK;
+	char *copy = strdup(s->args.forward_agent);
+	if (copy == NULL)
+		return E_MEM;
+	free(s->cfg.forward_agent);
+	s->cfg.forward_agent = copy;
+	return OK;
+}
+
 err_t setup_config(struct ssh *s)
 {
 	struct ssh_args *a = &s->args;
@@ -289,6 +302,7 @@ err_t setup_config(struct ssh *s)
 	s->has_cfg = true;
 	if (a->port != 0)
 		s->cfg.port = a->port;
+	TRY(take_forward_agent(s));
 	set_log(s, a->has_level ? a->level : (enum log_level)s->cfg.log_level);
 	TRY(name_user(s));
 	TRY(name_host(s));

@@ -141,6 +141,7 @@ err_t copy_options_init(struct copy_options *o, const char *program)
 /* Behind -A, so that this wins. */
 err_t copy_options_end(struct copy_options *o)
 {
+	TRY(client_option(o->lines, "ForwardAgent", "no"));
 	return add_word(o, "-oForwardAgent=no");
 }
 

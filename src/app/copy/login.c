@@ -44,6 +44,7 @@ static err_t on_opened(struct ssh *s)
 	struct link_channel_env env = {
 		.ev = s->ev, .pump = &s->pump, .cn = s->cn, .chan = x->chan, .rtt_us = s->rtt_us};
 	ssh_set_qos(s, false);
+	TRY(forward_agent_request(s, x->chan));
 	TRY(ssh_request_env(s, x->chan));
 	if (x->to->subsystem != NULL)
 		TRY(ssh_request_program(s, x->chan, "subsystem", x->to->subsystem));
@@ -120,6 +121,10 @@ static err_t on_data(struct ssh *s, struct cn_event *e)
 static err_t on_event(struct ssh *s, struct cn_event *e)
 {
 	struct session *x = s->session;
+	bool is_forward = false;
+	TRY(forward_event(s, e, &is_forward));
+	if (is_forward)
+		return OK;
 	switch (e->type) {
 	case CN_EV_OPENED:
 		return on_opened(s);
@@ -127,8 +132,6 @@ static err_t on_event(struct ssh *s, struct cn_event *e)
 		ssh_say_open_failed(e);
 		ssh_finish(s, SSH_EXIT_ERROR, "disconnected by user");
 		return OK;
-	case CN_EV_OPEN: /* nothing was asked for that would need one */
-		return cn_refuse(s->cn, e->chan, 1, "open failed");
 	case CN_EV_DATA:
 		return on_data(s, e);
 	case CN_EV_CLOSED:
@@ -175,6 +178,7 @@ static err_t on_poll(struct ssh *s)
 	TRY(on_events(s));
 	if (s->is_done)
 		return OK;
+	TRY(forward_flush(s));
 	if (x->link != NULL)
 		TRY(link_channel_flush(x->link));
 	return cn_flush(s->cn);

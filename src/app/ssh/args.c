@@ -29,6 +29,20 @@ static err_t flag_log_file(struct ssh *s, const char *argument)
 	return OK;
 }
 
+static err_t flag_agent(struct ssh *s, const char *argument)
+{
+	(void)argument;
+	s->args.forward_agent = "yes";
+	return OK;
+}
+
+static err_t flag_no_agent(struct ssh *s, const char *argument)
+{
+	(void)argument;
+	s->args.forward_agent = "no";
+	return OK;
+}
+
 static err_t flag_dump(struct ssh *s, const char *argument)
 {
 	(void)argument;
@@ -96,16 +110,10 @@ static void die_usage(void)
 		if (flags[i].argument == NULL && flags[i].later == NULL)
 			bare[n++] = flags[i].letter;
 	bare[n] = '\0';
-	size_t column = (size_t)fprintf(stderr, "usage: ssh [-%s]", bare);
-	for (size_t i = 0; i < ARRAY_N(flags); i++) {
-		char word[64];
-		if (flags[i].argument == NULL || flags[i].later != NULL)
-			continue;
-		(void)snprintf(word, sizeof(word), "[-%c %s]", flags[i].letter, flags[i].argument);
-		bool is_full = column + 1 + strlen(word) > 78;
-		column = is_full ? (size_t)fprintf(stderr, "\n           %s", word) - 1
-				 : column + (size_t)fprintf(stderr, " %s", word);
-	}
+	fprintf(stderr, "usage: ssh [-%s]", bare);
+	for (size_t i = 0; i < ARRAY_N(flags); i++)
+		if (flags[i].argument != NULL && flags[i].later == NULL)
+			fprintf(stderr, " [-%c %s]", flags[i].letter, flags[i].argument);
 	fprintf(stderr, "\n           destination [command [argument ...]]\n");
 	exit(SSH_EXIT_ERROR);
 }

@@ -96,6 +96,7 @@ static err_t on_opened(struct ssh *s)
 	log_debug1("Entering interactive session.");
 	if (x->has_tty)
 		TRY(request_pty(s));
+	TRY(forward_agent_request(s, x->chan));
 	TRY(ssh_request_env(s, x->chan));
 	TRY(ssh_request_program(s, x->chan, program_request(s),
 		s->args.has_command ? (const char *)s->args.command.p : NULL));
@@ -209,6 +210,10 @@ static void on_reply(struct ssh *s, bool ok)
 static err_t on_event(struct ssh *s, struct cn_event *e)
 {
 	struct session *x = s->session;
+	bool is_forward = false;
+	TRY(forward_event(s, e, &is_forward));
+	if (is_forward)
+		return OK;
 	switch (e->type) {
 	case CN_EV_OPENED:
 		return on_opened(s);
@@ -216,8 +221,6 @@ static err_t on_event(struct ssh *s, struct cn_event *e)
 		ssh_say_open_failed(e);
 		ssh_finish(s, SSH_EXIT_ERROR, "disconnected by user");
 		return OK;
-	case CN_EV_OPEN: /* nothing was asked for that would need one */
-		return cn_refuse(s->cn, e->chan, 1, "open failed");
 	case CN_EV_DATA:
 	case CN_EV_ROOM:
 	case CN_EV_EOF:
@@ -287,6 +290,7 @@ err_t session_poll(struct ssh *s)
 	TRY(session_events(s));
 	if (s->is_done)
 		return OK;
+	TRY(forward_flush(s));
 	if (x->has_started) {
 		TRY(chanio_flush(&x->io));
 		if (x->is_closed && chanio_is_drained(&x->io)) {

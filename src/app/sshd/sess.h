@@ -9,7 +9,7 @@
 #include "os/ev.h"
 #include "os/pty.h"
 #include "privsep/ask.h"
-#include "run/chanio.h"
+#include "run/joint.h"
 #include "run/spanq.h"
 
 #define SESS_ENV_MAX 128 /* variables that a client may set for a session */
@@ -63,6 +63,15 @@ struct sess { /* a channel of type "session" */
 	struct sess_files files;
 };
 
+struct server_agent {     /* the client's agent, lent to the programs here */
+	int fd;           /* listens; -1 = not asked for */
+	char *path;       /* owned; NULL = none */
+	const char *type; /* of the channels to the client */
+	bool is_in_tmp;
+	struct ev_io io;
+	struct ev_timer rest; /* no descriptor was left */
+};
+
 struct server {
 	const struct session_start *start;
 	struct ev *ev;
@@ -80,6 +89,8 @@ struct server {
 	enum log_level log_level;
 	struct list sessions;
 	size_t sessions_n;
+	struct joints joints; /* of all forwarding */
+	struct server_agent agent;
 	uint32_t next_id;
 	bool no_more_sessions;
 	bool has_root;        /* in a root directory of its own (ChrootDirectory) */
@@ -127,6 +138,11 @@ MUST err_t sess_files_start(struct sess *s);
 MUST err_t sess_files_event(struct sess *s, struct cn_event *e);
 MUST err_t sess_files_turn(struct sess *s); /* does a part of what was asked */
 void sess_files_stop(struct sess *s);
+
+/* sess_agent.c: the requests, and the end, which may come at any time. */
+bool sess_on_agent(struct sess *s, struct cslice body);
+bool sess_on_agent_new(struct sess *s, struct cslice body);
+void sess_agent_end(struct server *sv);
 
 /* sess_sftp.c: is the command internal-sftp, with or without arguments?  In the child: serves. */
 bool sess_is_sftp(const char *command);

@@ -168,7 +168,9 @@ static err_t put_all(const struct sess *s, struct env_list *e)
 	/* The first of a name wins inside the list, and all of it over what came before. */
 	for (size_t i = st->conf->set_env.n; i > 0; i--)
 		TRY(env_set_pair(e, st->conf->set_env.v[i - 1]));
-	return put_connection(s, e);
+	TRY(put_connection(s, e));
+	return s->server->agent.path != NULL ? env_set(e, "SSH_AUTH_SOCK", s->server->agent.path)
+					     : OK;
 }
 
 err_t sess_env(const struct sess *s, struct env_list *out)

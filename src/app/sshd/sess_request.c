@@ -236,6 +236,8 @@ static const struct {
 	{"signal", on_signal},
 	{"break", on_break},
 	{"eow@openssh.com", on_eow},
+	{"auth-agent-req@openssh.com", sess_on_agent},
+	{"agent-req", sess_on_agent_new},
 };
 
 bool sess_request(struct sess *s, struct cslice name, struct cslice body)

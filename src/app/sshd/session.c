@@ -53,6 +53,7 @@ static NORETURN void leave(struct server *sv, int code)
 			(void)kill(-s->pid, SIGHUP);
 		sess_files_stop(s);
 	}
+	sess_agent_end(sv);
 	tp_free(sv->tp);
 	_exit(code);
 }
@@ -225,6 +226,10 @@ static err_t on_channel(struct server *sv, struct cn_event *e)
 
 static err_t on_cn_event(struct server *sv, struct cn_event *e)
 {
+	bool is_joint = false;
+	TRY(joints_event(&sv->joints, e, &is_joint));
+	if (is_joint)
+		return OK;
 	switch (e->type) {
 	case CN_EV_OPEN:
 		return on_open(sv, e);
@@ -323,6 +328,7 @@ static err_t before_send(void *arg)
 		if (s->files.h != NULL)
 			TRY(sess_files_turn(s));
 	}
+	TRY(joints_flush(&sv->joints));
 	TRY(poll_channels(sv)); /* ROOM after what was sent */
 	return cn_flush(sv->cn);
 }
@@ -425,8 +431,11 @@ static err_t make_env(struct server *sv)
 	const struct session_start *st = sv->start;
 	const struct server_config *c = st->conf;
 	const char *comp = c->compression == CFG_COMP_NO ? "none" : "none,zlib@openssh.com";
-	for (size_t i = 0; i < st->hostkeys_n; i++)
+	for (size_t i = 0; i < st->hostkeys_n; i++) {
 		sv->keys[i].blob = st->hostkeys[i];
+		if (!key_type_from_name(key_blob_type(st->hostkeys[i]), &sv->keys[i].type))
+			return E_KEY_TYPE;
+	}
 	sv->policy = (struct alg_policy){.kex = c->kex_algorithms,
 		.hostkey = st->hostkey_algs,
 		.cipher_c2s = c->ciphers,
@@ -462,6 +471,8 @@ static err_t start(struct server *sv)
 	wipe((void *)(uintptr_t)st->frozen.p, st->frozen.n);
 	TRY(cn_new(&sv->cn,
 		&(struct cn_env){.tp = sv->tp, .limits.window_max = path_window(st->fd_in)}));
+	sv->joints = (struct joints){.ev = sv->ev, .pump = &sv->pump, .cn = sv->cn};
+	joints_init(&sv->joints);
 	TRY(sess_tell_hostkeys(sv));
 	sv->pump = (struct pump){.ev = sv->ev,
 		.tp = sv->tp,
@@ -489,6 +500,7 @@ void session_main(const struct session_start *st)
 		_exit(EXIT_FATAL);
 	sv->start = st;
 	list_init(&sv->sessions);
+	sv->agent.fd = -1;
 	sess_show(sv);
 	ps_client_init(&sv->ps, st->chan);
 	sv->log_level = log_level();
