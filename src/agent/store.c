@@ -70,11 +70,11 @@ static const uint8_t no_nonce[12]; /* every key has a salt of its own, used once
 
 static err_t shield_key(const struct ag_store *s, const uint8_t salt[32], struct gcm **out)
 {
-	uint8_t hash[HASH_MAX];
+	uint8_t hash[32];
 	const struct cslice parts[] = {{s->prekey, sizeof(s->prekey)}, {salt, 32}};
-	err_t e = hash_parts(HASH_SHA512, parts, ARRAY_N(parts), hash);
+	err_t e = hash_parts(HASH_SHA256, parts, ARRAY_N(parts), hash);
 	if (e == OK)
-		e = gcm_new(out, cslice_of(hash, 32));
+		e = gcm_new(out, cslice_of(hash, sizeof(hash)));
 	wipe(hash, sizeof(hash));
 	return e;
 }
