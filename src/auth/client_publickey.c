@@ -8,6 +8,7 @@
  */
 #include "auth/au_client.h"
 #include "base/log.h"
+#include "key/cert.h"
 #include "transport/peer.h"
 
 #define BODY_MAX ((size_t)256 << 10)
@@ -22,8 +23,9 @@ static bool is_sha2(struct cslice alg)
 	return cslice_eq_str(alg, "rsa-sha2-512") || cslice_eq_str(alg, "rsa-sha2-256");
 }
 
-static bool rsa_may(const struct au_client *au, struct cslice alg, bool was_refused)
+static bool rsa_may(const struct au_client *au, struct cslice name, bool was_refused)
 {
+	struct cslice alg = key_alg_sig(name, NULL);
 	struct cslice listed = tp_peer_sig_algs(au->env.tp), version = tp_peer_version(au->env.tp);
 	if (is_sha2(alg) && peer_is(version, PEER_HIDES_SHA2))
 		return true;
@@ -39,12 +41,12 @@ static bool rsa_may(const struct au_client *au, struct cslice alg, bool was_refu
 static bool alg_choose(struct au_client *au, size_t i)
 {
 	const struct au_key_try *t = &au->pk.tries[i];
-	enum key_type type = key_type_of(au->env.ids[i].pub);
+	const struct key *k = au->env.ids[i].pub;
 	struct cslice rest = cslice_str(au->env.pubkey_algs), alg;
 	for (uint64_t bit = 1; bit != 0 && list_next(&rest, &alg); bit <<= 1) {
-		if ((t->refused & bit) != 0 || !key_alg_fits(type, alg))
+		if ((t->refused & bit) != 0 || !key_alg_fits_key(k, alg))
 			continue;
-		if (type == KEY_RSA && !rsa_may(au, alg, t->refused != 0))
+		if (key_type_of(k) == KEY_RSA && !rsa_may(au, alg, t->refused != 0))
 			continue;
 		au->pk.alg = alg;
 		au->pk.alg_bit = bit;
@@ -121,8 +123,8 @@ static err_t offer(struct au_client *au, size_t i)
 	au->pk.is_hostbound = hostbound_may(au);
 	au->pk.knew_algs = tp_peer_sig_algs(au->env.tp).n > 0;
 	buf_clear(&au->pk.blob);
-	TRY(key_blob(id->pub, &au->pk.blob));
-	log_debug1("Offering public key: %s %s", id->name, key_type_shown(key_type_of(id->pub)));
+	TRY(key_blob_any(id->pub, &au->pk.blob));
+	log_debug1("Offering public key: %s %s", id->name, key_shown(id->pub));
 	return id->is_sure ? ask_sign(au) : send_key(au, cslice_of(NULL, 0));
 }
 
@@ -154,12 +156,11 @@ static err_t publickey_message(struct au_client *au, struct cslice body)
 	if (au->outstanding != AU_OUT_QUERY)
 		return E_UNEXPECTED;
 	TRY(ssh_get_pk_ok(body, &m));
-	if (!cslice_eq(m.blob, buf_bytes(&au->pk.blob)) ||
-		!key_alg_fits(key_type_of(id->pub), m.alg))
+	if (!cslice_eq(m.blob, buf_bytes(&au->pk.blob)) || !key_alg_fits_key(id->pub, m.alg))
 		return E_UNEXPECTED;
 	au->outstanding = AU_OUT_NOTHING;
 	au->pk.is_accepted = true;
-	log_debug1("Server accepts key: %s %s", id->name, key_type_shown(key_type_of(id->pub)));
+	log_debug1("Server accepts key: %s %s", id->name, key_shown(id->pub));
 	return ask_sign(au);
 }
 

@@ -224,6 +224,8 @@ static err_t judge_forwards(
 static void note_explicit(struct client_config *c)
 {
 	c->ciphers_set = cfg_is_set(c->own, "Ciphers");
+	c->identity_files_set = cfg_is_set(c->own, "IdentityFile");
+	c->certificate_files_set = cfg_is_set(c->own, "CertificateFile");
 	c->hostkey_algs_set = cfg_is_set(c->own, "HostKeyAlgorithms");
 }
 

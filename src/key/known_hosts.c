@@ -224,6 +224,63 @@ err_t kh_check(struct cslice file, const char *host, uint16_t port, const struct
 	return e;
 }
 
+struct check_ca {
+	struct cslice ca, blob;
+	struct kh_found found;
+};
+
+static void ca_step(void *arg, const struct kh_entry *entry, struct cslice blob)
+{
+	struct check_ca *c = arg;
+	struct kh_found one = {.line = entry->line};
+	bool is_ca = cslice_eq(blob, c->ca);
+	if (entry->marker == KH_MARK_CA && is_ca)
+		one.verdict = KH_OK;
+	else if (entry->marker == KH_MARK_REVOKED && (is_ca || cslice_eq(blob, c->blob)))
+		one.verdict = KH_REVOKED;
+	else
+		return;
+	kh_merge(&c->found, &one);
+}
+
+err_t kh_check_ca(struct cslice file, const char *host, uint16_t port, const struct key *k,
+	struct kh_found *out)
+{
+	struct check_ca c = {.found = {.verdict = KH_NEW}};
+	struct buf blob, ca;
+	if (key_cert(k) == NULL)
+		return E_BUG;
+	buf_init(&blob, KEY_BLOB_MAX);
+	buf_init(&ca, KEY_BLOB_MAX);
+	err_t e = key_blob(k, &blob);
+	if (e == OK)
+		e = key_blob(key_cert(k)->ca, &ca);
+	c.blob = buf_bytes(&blob);
+	c.ca = buf_bytes(&ca);
+	if (e == OK)
+		e = walk(file, host, port, ca_step, &c);
+	buf_done(&ca);
+	buf_done(&blob);
+	if (e == OK)
+		*out = c.found;
+	return e;
+}
+
+static void has_ca_step(void *arg, const struct kh_entry *entry, struct cslice blob)
+{
+	bool *has_ca = arg;
+	(void)blob;
+	*has_ca = *has_ca || entry->marker == KH_MARK_CA;
+}
+
+err_t kh_has_ca(struct cslice file, const char *host, uint16_t port, bool *has_ca)
+{
+	bool found = false;
+	TRY(walk(file, host, port, has_ca_step, &found));
+	*has_ca = found;
+	return OK;
+}
+
 static void types_step(void *arg, const struct kh_entry *entry, struct cslice blob)
 {
 	uint32_t *types = arg;

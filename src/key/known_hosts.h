@@ -28,6 +28,13 @@ struct kh_found {
  * > CHANGED > OTHER > NEW). */
 MUST err_t kh_check(struct cslice file, const char *host, uint16_t port, const struct key *k,
 	struct kh_found *out);
+/* A certificate's authority: KH_OK, a line of the host marked @cert-authority has it (whether the
+ * certificate holds is cert_check's affair); KH_REVOKED, the authority or the key inside is marked
+ * so; else KH_NEW.  kh_check looks at the plain key inside only. */
+MUST err_t kh_check_ca(struct cslice file, const char *host, uint16_t port, const struct key *k,
+	struct kh_found *out);
+/* Has the host a line marked @cert-authority? */
+MUST err_t kh_has_ca(struct cslice file, const char *host, uint16_t port, bool *has_ca);
 void kh_merge(struct kh_found *into, const struct kh_found *one);
 
 /* Types known for the host, as a bit set by enum key_type: to order HostKeyAlgorithms. */

@@ -214,6 +214,14 @@ void identities_done(struct ssh *s);
 MUST err_t identity_sign(
 	struct ssh *s, uint32_t id, struct cslice alg, struct cslice tbs, struct buf *sig);
 
+/* identity_cert.c */
+/* The user certificate of a file; NULL: it has none (debug words). */
+struct key *identity_cert_read(const char *path);
+uint32_t identity_rank(const struct key *k); /* within its group: the least goes first */
+bool identity_is_same(const struct key *a, const struct key *b); /* certificates and all */
+/* Of a certificate the plain key among those to be tried; NULL: none. */
+struct identity *identity_plain_of(struct ssh *s, const struct key *cert, uint32_t *index);
+
 /* unlock.c: the private half of a key file: from the keychain or the person (UseKeychain); into the
  * agent, once, where AddKeysToAgent wants it. */
 void identity_unlock(struct ssh *s, struct identity *id);

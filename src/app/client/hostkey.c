@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "app/client/client.h"
+#include "key/cert.h"
 #include "os/file.h"
 #include "os/random.h"
 
@@ -22,6 +23,7 @@ struct lookup {
 	struct kh_found found;
 	char *file; /* of the deciding line, owned */
 	uint32_t types;
+	bool has_ca;
 };
 
 typedef err_t file_fn(struct lookup *l, const char *path, struct cslice text);
@@ -81,7 +83,10 @@ static err_t each_file(struct lookup *l, file_fn *fn)
 static err_t check_file(struct lookup *l, const char *path, struct cslice text)
 {
 	struct kh_found one = {.verdict = KH_NEW}, before = l->found;
-	TRY(kh_check(text, l->s->known_name, l->s->known_port, l->key, &one));
+	if (key_cert(l->key) != NULL)
+		TRY(kh_check_ca(text, l->s->known_name, l->s->known_port, l->key, &one));
+	else
+		TRY(kh_check(text, l->s->known_name, l->s->known_port, l->key, &one));
 	kh_merge(&l->found, &one);
 	if (l->found.verdict != before.verdict) {
 		free(l->file);
@@ -98,18 +103,24 @@ static err_t types_file(struct lookup *l, const char *path, struct cslice text)
 	(void)path;
 	TRY(kh_types(text, l->s->known_name, l->s->known_port, &types));
 	l->types |= types;
+	bool has_ca = false;
+	TRY(kh_has_ca(text, l->s->known_name, l->s->known_port, &has_ca));
+	l->has_ca |= has_ca;
 	return OK;
 }
 
 /* ---- the order of the proposal ------------------------------------------------------------------
  */
-static void put_names(struct cslice list, uint32_t types, bool is_known, struct buf *out)
+/* Those of certificates where an authority is known for the host, and those of keys that are known:
+ * these first, all in the order of the list. */
+static void put_names(const struct lookup *l, struct cslice list, bool is_first, struct buf *out)
 {
 	struct cslice name;
 	while (list_next(&list, &name)) {
 		const struct alg_hostkey *row = alg_hostkey_find(name);
-		bool known = row != NULL && (types & (uint32_t)1 << row->type) != 0;
-		if (known != is_known)
+		bool is_known = row != NULL && (l->types & (uint32_t)1 << row->type) != 0;
+		bool is_cert = row != NULL && (row->flags & AF_CERT) != 0;
+		if ((is_known || (is_cert && l->has_ca)) != is_first)
 			continue;
 		if (out->n > 0)
 			buf_put_u8(out, ',');
@@ -123,8 +134,8 @@ err_t hostkey_order(struct ssh *s, struct buf *out)
 	struct cslice list = cslice_str(s->cfg.hostkey_algorithms);
 	if (!s->cfg.hostkey_algs_set)
 		TRY(each_file(&l, types_file));
-	put_names(list, l.types, true, out);
-	put_names(list, l.types, false, out);
+	put_names(&l, list, true, out);
+	put_names(&l, list, false, out);
 	buf_put_u8(out, 0);
 	return buf_err(out);
 }
@@ -140,7 +151,7 @@ static err_t fingerprint_of(const struct lookup *l, struct buf *out)
 
 static const char *shown_type(const struct lookup *l)
 {
-	return key_type_shown(key_type_of(l->key));
+	return key_shown(l->key);
 }
 
 static const char *known_shown(const struct lookup *l)
@@ -399,7 +410,7 @@ static err_t judge(struct lookup *l)
 	err_t e = fingerprint_of(l, &fingerprint);
 	const char *text = (const char *)fingerprint.p;
 	if (e == OK)
-		log_debug1("Server host key: %s %s", key_type_name(key_type_of(l->key)), text);
+		log_debug1("Server host key: %s %s", key_name(l->key), text);
 	if (e == OK && l->s->cfg.no_host_auth_localhost && is_local(l->s)) {
 		log_debug1("Forcing accepting of host key for loopback/localhost.");
 		buf_done(&fingerprint);
@@ -435,21 +446,96 @@ static err_t judge(struct lookup *l)
 	return e;
 }
 
+/* ---- certificates -------------------------------------------------------------------------------
+ */
+static void say_revoked_ca(const struct lookup *l)
+{
+	struct buf fp;
+	buf_init(&fp, 4096);
+	if (key_fingerprint(l->key, (enum hash_id)l->s->cfg.fingerprint_hash, &fp) == OK) {
+		buf_put_u8(&fp, 0);
+		if (buf_err(&fp) == OK)
+			say_revoked(l, (const char *)fp.p);
+	}
+	buf_done(&fp);
+}
+
+/* OK: an authority of this host has signed it, and it holds for the host's name now.  E_NOT_FOUND:
+ * no authority speaks for it, so its plain key is what counts.  E_HOSTKEY: revoked. */
+static err_t judge_cert(struct lookup *l)
+{
+	struct ssh *s = l->s;
+	const char *reason = "Certificate invalid";
+	const struct cert_query q = {.kind = CERT_HOST,
+		.now_s = os_wall_s(),
+		.name = s->known_name,
+		.ca_algs = s->cfg.ca_sign_algorithms,
+		.reason = &reason};
+	const struct cert *c = key_cert(l->key);
+	log_debug1("Server host certificate: %s, serial %llu CA %s", key_name(l->key),
+		(unsigned long long)c->serial, key_type_shown(key_type_of(c->ca)));
+	TRY(each_file(l, check_file));
+	if (l->found.verdict == KH_REVOKED) {
+		say_revoked_ca(l);
+		return E_HOSTKEY;
+	}
+	if (l->found.verdict != KH_OK) {
+		log_debug1("No matching CA found. Retry with plain key");
+		return E_NOT_FOUND;
+	}
+	log_debug1("Found CA key in %s:%u", l->file != NULL ? l->file : "?", l->found.line);
+	if (key_type_of(c->ca) == KEY_RSA && key_bits(c->ca) < s->cfg.required_rsa_size) {
+		ssh_say(LOG_L_ERROR,
+			"Host certificate of an authority with a key of %u bits, which is too "
+			"short (RequiredRSASize %u)",
+			key_bits(c->ca), s->cfg.required_rsa_size);
+		return E_NOT_FOUND;
+	}
+	err_t e = cert_check(l->key, &q, NULL);
+	if (e == E_DENIED) {
+		ssh_say(LOG_L_ERROR, "%s", reason);
+		return E_NOT_FOUND;
+	}
+	if (e == OK)
+		log_debug1("Host '%s' is known and matches the %s host certificate.",
+			known_shown(l), key_shown(l->key));
+	return e;
+}
+
+/* A certificate first as such; where no authority speaks for it, it is as good as its plain key. */
+static err_t judge_any(struct ssh *s, struct key *key)
+{
+	err_t e = E_NOT_FOUND;
+	if (key_cert(key) != NULL) {
+		struct lookup l = {.s = s, .key = key};
+		if (s->cfg.no_host_auth_localhost && is_local(s))
+			return OK;
+		e = judge_cert(&l);
+		free(l.file);
+		if (e == E_NOT_FOUND)
+			key_drop_cert(key);
+	}
+	if (e != E_NOT_FOUND)
+		return e;
+	struct lookup l = {.s = s, .key = key};
+	e = judge(&l);
+	free(l.file);
+	return e;
+}
+
 err_t hostkey_check(struct ssh *s, const struct tp_event *e)
 {
 	struct key *key = NULL;
 	struct cslice blob = cslice_of(e->body.p, e->body.n);
 	if (s->accepted.n > 0 && cslice_eq(blob, buf_bytes(&s->accepted)))
 		return OK; /* in this run, by the rest of this function */
-	TRY(key_parse_blob(&key, blob));
+	TRY(key_parse_any(&key, blob));
 	err_t verdict = E_HOSTKEY;
 	if (key_type_of(key) == KEY_RSA && key_bits(key) < s->cfg.required_rsa_size) {
 		ssh_say(LOG_L_ERROR, "Server host key of %u bits is too short (RequiredRSASize %u)",
 			key_bits(key), s->cfg.required_rsa_size);
 	} else {
-		struct lookup l = {.s = s, .key = key};
-		verdict = judge(&l);
-		free(l.file);
+		verdict = judge_any(s, key);
 	}
 	key_free(key);
 	if (verdict == OK) {

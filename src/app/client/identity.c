@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * identity - the keys that may be offered, in OpenSSH's order (compat 8.8): keys of the agent that
- * are also configured, other keys of the agent, key files
+ * identity - the keys that may be offered, in OpenSSH's order (compat 8.8): certificates that are
+ * configured, keys of the agent that are also configured, other keys of the agent, key files
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "app/common/keyfile.h"
 #include "app/client/client.h"
+#include "key/cert.h"
 #include "os/file.h"
 #include "os/random.h"
 
 struct collect {
 	struct ssh *s;
-	struct identity files[IDENTITIES_MAX], agent[IDENTITIES_MAX];
-	size_t files_n, agent_n;
+	struct identity files[IDENTITIES_MAX], agent[IDENTITIES_MAX], certs[IDENTITIES_MAX];
+	size_t files_n, agent_n, certs_n;
 };
+#define IDENTITY_RANK_LAST 3u
 
 static void identity_done(struct identity *id)
 {
@@ -55,6 +57,45 @@ static bool is_public_file(const char *path)
 	key_free(k);
 	buf_done(&text);
 	return e == E_KEY_PUBLIC;
+}
+
+/* Takes k.  name: of the file with the private half, or of the certificate itself. */
+static void add_cert(struct identity *list, size_t *n, const char *name, struct key *k)
+{
+	struct identity id = {.pub = k, .name = strdup(name)};
+	if (k == NULL || id.name == NULL || *n == IDENTITIES_MAX) {
+		identity_done(&id);
+		return;
+	}
+	log_debug1("certificate for %s type %s", name, key_shown(k));
+	list[(*n)++] = id;
+}
+
+/* FILE-cert.pub, where no certificate is configured. */
+static void add_cert_beside(struct collect *c, const char *path)
+{
+	struct buf name;
+	if (c->s->cfg.certificate_files_set)
+		return;
+	buf_init(&name, 65536);
+	buf_printf(&name, "%s-cert.pub", path);
+	buf_put_u8(&name, 0);
+	if (buf_err(&name) == OK)
+		add_cert(c->files, &c->files_n, path, identity_cert_read((const char *)name.p));
+	buf_done(&name);
+}
+
+static void add_certs(struct collect *c)
+{
+	const struct cfg_list *list = &c->s->cfg.certificate_file;
+	for (size_t i = 0; i < list->n; i++) {
+		char *path = NULL;
+		if (value_is_none(list->v[i]) ||
+			setup_expand(c->s, list->v[i], TOKENS_ALL, &path) != OK)
+			continue;
+		add_cert(c->certs, &c->certs_n, path, identity_cert_read(path));
+		free(path);
+	}
 }
 
 static void add_file(struct collect *c, const char *path)
@@ -107,14 +148,17 @@ static void add_files(struct collect *c)
 			setup_expand(c->s, list->v[i], TOKENS_ALL, &path) != OK)
 			continue;
 		add_file(c, path);
+		add_cert_beside(c, path);
 		free(path);
 	}
 }
 
-static void on_agent_key(void *arg, struct key *k, struct cslice comment)
+static void on_agent_key(void *arg, struct cslice blob, struct cslice comment)
 {
 	struct collect *c = arg;
-	struct identity id = {.pub = k, .is_agent = true};
+	struct identity id = {.is_agent = true};
+	if (key_parse_any(&id.pub, blob) != OK)
+		return;
 	struct buf name;
 	buf_init(&name, 65536);
 	vis_put(&name, comment);
@@ -160,7 +204,7 @@ static void add_agent(struct collect *c)
 		return;
 	err_t e = agent_connect(&c->s->agent, path);
 	if (e == OK)
-		e = agent_list(&c->s->agent, on_agent_key, c);
+		e = agent_list_blobs(&c->s->agent, on_agent_key, c);
 	found->agent = e == OK ? AGENT_ASKED : AGENT_FAILED;
 	found->agent_n = (uint32_t)c->agent_n;
 	if (e != OK)
@@ -185,7 +229,7 @@ static void keep_configured_agent_keys(struct collect *c)
 	for (size_t i = 0; i < c->agent_n; i++) {
 		for (size_t j = 0; j < c->files_n && c->agent[i].pub != NULL; j++) {
 			struct identity *file = &c->files[j], *agent = &c->agent[i];
-			if (file->pub == NULL || !key_equal_public(file->pub, agent->pub))
+			if (file->pub == NULL || !identity_is_same(file->pub, agent->pub))
 				continue;
 			file->is_agent = file->priv == NULL;
 			file->is_in_agent = true;
@@ -202,6 +246,42 @@ static bool has_private_file(const struct identity *id)
 	return id->priv != NULL || (!is_public_name && os_file_probe(id->name) == 0);
 }
 
+static bool may_sign(struct ssh *s, const struct identity *id)
+{
+	uint32_t unused;
+	return has_private_file(id) || identity_plain_of(s, id->pub, &unused) != NULL;
+}
+
+static void keep_others_of_agent(struct collect *c)
+{
+	for (uint32_t rank = 0; rank <= IDENTITY_RANK_LAST; rank++)
+		for (size_t i = 0; i < c->agent_n; i++)
+			if (c->agent[i].pub != NULL && identity_rank(c->agent[i].pub) == rank &&
+				!c->s->cfg.identities_only)
+				keep(c->s, &c->agent[i]);
+	for (size_t i = 0; i < c->agent_n; i++)
+		identity_done(&c->agent[i]);
+}
+
+/* In the order in which the user named them, or else certificates first. */
+static void keep_files(struct collect *c)
+{
+	struct ssh *s = c->s;
+	bool is_ranked = !s->cfg.identity_files_set;
+	for (uint32_t rank = 0; rank <= (is_ranked ? IDENTITY_RANK_LAST : 0); rank++) {
+		for (size_t i = 0; i < c->files_n; i++) {
+			struct identity *id = &c->files[i];
+			if (id->pub == NULL || (is_ranked && identity_rank(id->pub) != rank))
+				continue;
+			if (may_sign(s, id))
+				keep(s, id);
+			else if (s->found.public_only == NULL)
+				s->found.public_only = strdup(id->name);
+			identity_done(id);
+		}
+	}
+}
+
 void identities_load(struct ssh *s)
 {
 	s->agent.fd = -1;
@@ -211,27 +291,23 @@ void identities_load(struct ssh *s)
 	if (c == NULL)
 		return;
 	c->s = s;
+	add_certs(c);
 	add_files(c);
 	add_agent(c);
+	for (size_t i = 0; i < c->certs_n; i++)
+		keep(s, &c->certs[i]);
 	keep_configured_agent_keys(c);
-	for (size_t i = 0; i < c->agent_n; i++) {
-		if (c->agent[i].pub != NULL && !s->cfg.identities_only)
-			keep(s, &c->agent[i]);
-		identity_done(&c->agent[i]);
-	}
-	for (size_t i = 0; i < c->files_n; i++) {
-		if (c->files[i].pub != NULL && has_private_file(&c->files[i]))
-			keep(s, &c->files[i]);
-		else if (c->files[i].pub != NULL && s->found.public_only == NULL)
-			s->found.public_only = strdup(c->files[i].name);
-		identity_done(&c->files[i]);
-	}
+	keep_others_of_agent(c);
+	keep_files(c);
 	free(c);
 	for (size_t i = 0; i < s->ids_n; i++) {
 		const struct identity *id = &s->ids[i];
-		s->au_ids[i] = (struct au_identity){id->name, id->pub, id->priv != NULL};
-		log_debug1("Will attempt key: %s %s%s", id->name,
-			key_type_shown(key_type_of(id->pub)), id->is_agent ? " agent" : "");
+		uint32_t unused;
+		const struct identity *plain = identity_plain_of(s, id->pub, &unused);
+		bool is_sure = id->priv != NULL || (plain != NULL && plain->priv != NULL);
+		s->au_ids[i] = (struct au_identity){id->name, id->pub, is_sure};
+		log_debug1("Will attempt key: %s %s%s", id->name, key_shown(id->pub),
+			id->is_agent ? " agent" : "");
 	}
 }
 
@@ -251,15 +327,26 @@ err_t identity_sign(
 	if (n >= s->ids_n)
 		return E_BUG;
 	struct identity *id = &s->ids[n];
+	struct identity *plain = identity_plain_of(s, id->pub, &n);
+	alg = key_alg_sig(alg, NULL);
+	if (plain != NULL) { /* signs for the certificate */
+		err_t e = identity_sign(s, n, alg, tbs, sig);
+		id->fate = plain->fate;
+		return e;
+	}
 	if (id->is_agent) {
 		err_t e = agent_sign(&s->agent, id->pub, alg, tbs, sig);
 		if (e != OK) {
 			id->fate = "the agent refused to sign";
 			ssh_say(LOG_L_ERROR,
 				"sign_and_send_pubkey: signing failed for %s \"%s\" from agent: %s",
-				key_type_shown(key_type_of(id->pub)), id->name, err_text(e));
+				key_shown(id->pub), id->name, err_text(e));
 		}
 		return e;
+	}
+	if (key_cert(id->pub) != NULL && !has_private_file(id)) {
+		id->fate = "the private key of this certificate is not at hand";
+		return E_CANCELLED;
 	}
 	if (id->priv == NULL)
 		identity_unlock(s, id);

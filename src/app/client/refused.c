@@ -6,6 +6,7 @@
  * server is only named where it was the one that said no.
  */
 #include "app/client/client.h"
+#include "key/cert.h"
 
 /* ---- keys ---------------------------------------------------------------------------------------
  */
@@ -56,8 +57,7 @@ static void say_keys(const struct ssh *s)
 		buf_init(&fp, 4096);
 		if (key_fingerprint(s->ids[i].pub, (enum hash_id)s->cfg.fingerprint_hash, &fp) ==
 			OK)
-			ssh_say(LOG_L_INFO, "  %s %s%s (%.*s): %s",
-				key_type_shown(key_type_of(s->ids[i].pub)),
+			ssh_say(LOG_L_INFO, "  %s %s%s (%.*s): %s", key_shown(s->ids[i].pub),
 				s->ids[i].is_agent ? "agent: " : "", s->ids[i].name, (int)fp.n,
 				(const char *)fp.p, fate_text(s, i));
 		buf_done(&fp);
