@@ -289,9 +289,11 @@ def test_no_damaged_certificate_is_shown(keys, foreign):
         assert len(done.stderr.splitlines()) == len(bad)
 
 
+@pytest.mark.parametrize("whose", ["ours", "theirs"])
 @pytest.mark.parametrize("ca", ["ed25519", "rsa2048", "ecdsa521"])
-def test_an_authority_in_the_agent(keys, foreign, ca):
-    with subprocess.Popen(["ssh-agent", "-D"], stdout=subprocess.PIPE, text=True) as agent:
+def test_an_authority_in_the_agent(keys, foreign, ca, whose):
+    agents = (programs.under_test() if whose == "ours" else programs.installed()).agent
+    with subprocess.Popen([agents, "-D"], stdout=subprocess.PIPE, text=True) as agent:
         try:
             env = {**os.environ, "SSH_AUTH_SOCK": re.search("SSH_AUTH_SOCK=([^;]+)", agent.stdout.readline())[1]}
             good("ssh-add", keys, "-q", f"ca_{ca}", env=env)
