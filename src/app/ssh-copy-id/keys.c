@@ -88,8 +88,10 @@ static bool is_blank(uint8_t b)
 err_t ci_keys_add(struct ci_keys *k, struct cslice text)
 {
 	static const char private[] = "PRIVATE KEY-----", putty[] = "PuTTY-User-Key-File";
-	if (text.n > 0 && (memmem(text.p, text.n, private, sizeof(private) - 1) != NULL ||
-				  memmem(text.p, text.n, putty, sizeof(putty) - 1) != NULL))
+	if (text.p == NULL)
+		return OK;
+	if (memmem(text.p, text.n, private, sizeof(private) - 1) != NULL ||
+		memmem(text.p, text.n, putty, sizeof(putty) - 1) != NULL)
 		return E_KEY_PUBLIC;
 	while (text.n > 0) {
 		const uint8_t *lf = memchr(text.p, '\n', text.n);
