@@ -19,7 +19,7 @@ MAN = TOP / "man"
 GROUPS = {"ssh_config.5": {"Host", "Include", "Match"}, "sshd_config.5": {"Include", "Match"}}
 NAME = r"[A-Za-z0-9]"
 WIDTH = 100
-ALGORITHMS = {"CIPHER": 6, "MAC": 5, "KEX": 5, "HOSTKEY": 4}  # where a row has its rank
+ALGORITHMS = {"CIPHER": 6, "MAC": 5, "KEX": 5, "HOSTKEY": 4, "HOSTCERT": 4}  # where a row has its rank
 DEFAULTS, OTHERS = "The default, in this order:", "Not in the default:"
 WRITE = "tools/man_check.py --write puts it in"
 
@@ -49,8 +49,8 @@ def rows(path, kind):
     """The arguments of each row KIND(...), as written."""
     text = code(path)
     found = [[a.strip() for a in re.findall(r'(?:"[^"]*"|\'[^\']*\'|[^,"\'])+', m[1])]
-             for m in re.finditer(rf'\b{kind}\(((?:"[^"]*"|\'[^\']*\'|[^()"\'])*)\)', text)]
-    if len(found) != len(re.findall(rf"\b{kind}\(", text)):
+             for m in re.finditer(rf'\b{kind} ?\(((?:"[^"]*"|\'[^\']*\'|[^()"\'])*)\)', text)]
+    if len(found) != len(re.findall(rf"\b{kind} ?\(", text)):
         sys.exit(f"{path}: a row {kind}(...) is not understood")
     return found
 
@@ -250,8 +250,8 @@ def check_keywords(check, page, table):
 def algorithms(path, kind, is_server):
     """(the default proposal in its order, the others in the table's)"""
     defaults, others = [], []
-    for row in rows(path, kind):
-        rank = int(row[ALGORITHMS[kind]])
+    for row in [row for part in kind.split() for row in rows(path, part)]:
+        rank = int(row[ALGORITHMS[kind.split()[0]]])
         if rank > 0 and (kind != "KEX" or not is_server or "AF_SERVER" in row[4]):
             defaults.append((rank, plain(row[0])))
         else:
@@ -261,7 +261,7 @@ def algorithms(path, kind, is_server):
 
 def check_algorithms(check, page, is_server):
     for keyword, path, kind in (("Ciphers", "cipher", "CIPHER"), ("MACs", "mac", "MAC"),
-                                ("KexAlgorithms", "kex", "KEX"), ("HostKeyAlgorithms", "hostkey", "HOSTKEY")):
+                                ("KexAlgorithms", "kex", "KEX"), ("HostKeyAlgorithms", "hostkey", "HOSTKEY HOSTCERT")):
         keyword = keyword.capitalize() if is_server and kind == "MAC" else keyword
         defaults, others = algorithms(f"src/algorithm/{path}.def", kind, is_server)
         wanted = [DEFAULTS, *filled(defaults), *([OTHERS, *filled(others)] if others else [])]

@@ -127,21 +127,28 @@ static void put_limits(struct buf *out, const struct ag_limits *l)
 		buf_put_u8(out, AGENT_CONSTRAIN_confirm);
 	if (l->destinations_n > 0)
 		put_destinations(out, l);
+	if (l->sk_provider != NULL) {
+		buf_put_u8(out, AGENT_CONSTRAIN_extension);
+		buf_put_cstring(out, AGENT_C_SK_PROVIDER);
+		buf_put_cstring(out, l->sk_provider);
+	}
 }
 
 err_t ag_ask_add(
 	struct buf *out, const struct key *k, struct cslice comment, const struct ag_limits *limits)
 {
-	bool is_limited = limits != NULL && (limits->lifetime_s != 0 || limits->confirm ||
-						    limits->destinations_n > 0);
+	struct ag_limits l = limits != NULL ? *limits : (struct ag_limits){0};
 	struct buf body;
-	if (is_limited && limits->destinations_n > AG_HOPS_MAX)
+	if (l.destinations_n > AG_HOPS_MAX)
 		return E_LIMIT;
+	if (!key_type_is_sk(key_type_of(k)))
+		l.sk_provider = NULL;
+	bool is_limited =
+		l.lifetime_s != 0 || l.confirm || l.destinations_n > 0 || l.sk_provider != NULL;
 	frame_begin(&body, is_limited ? AGENT_MSG_add_id_constrained : AGENT_MSG_add_identity);
 	err_t e = key_put_private_fields(k, &body);
 	buf_put_string(&body, comment);
-	if (is_limited)
-		put_limits(&body, limits);
+	put_limits(&body, &l);
 	return frame_end(&body, e, out);
 }
 

@@ -36,6 +36,7 @@ struct ag_limits {
 	bool confirm;
 	const struct ag_destination *destinations;
 	size_t destinations_n;
+	const char *sk_provider; /* of FIDO keys only: who speaks to the device; NULL = none */
 };
 
 /* ---- requests: a frame each, appended -----------------------------------------------------------

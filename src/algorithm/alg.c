@@ -36,9 +36,17 @@ const struct alg_kex alg_kexes[] = {
 #undef KEX
 
 #define HOSTKEY(name, type, hash, flags, rank, source) {name, type, hash, flags, rank, source},
+#define HOSTCERT(name, type, hash, flags, rank, source)                                            \
+	{name, type, hash, (flags) | AF_CERT, rank, source},
 const struct alg_hostkey alg_hostkeys[] = {
 #include "algorithm/hostkey.def"
 };
+#undef HOSTCERT
+#define HOSTCERT(...)
+static const struct alg_hostkey signatures[] = {
+#include "algorithm/hostkey.def"
+};
+#undef HOSTCERT
 #undef HOSTKEY
 
 const size_t alg_ciphers_n = ARRAY_N(alg_ciphers), alg_macs_n = ARRAY_N(alg_macs),
@@ -49,6 +57,7 @@ static size_t rows_of(enum alg_kind kind)
 {
 	const size_t n[ALG_KIND_N] = {[ALG_KEX] = alg_kexes_n,
 		[ALG_HOSTKEY] = alg_hostkeys_n,
+		[ALG_SIGNATURE] = ARRAY_N(signatures),
 		[ALG_CIPHER] = alg_ciphers_n,
 		[ALG_MAC] = alg_macs_n,
 		[ALG_COMPRESSION] = alg_comps_n};
@@ -63,6 +72,9 @@ static struct alg_name row_at(enum alg_kind kind, size_t i)
 	case ALG_HOSTKEY:
 		return (struct alg_name){
 			alg_hostkeys[i].name, alg_hostkeys[i].flags, alg_hostkeys[i].rank};
+	case ALG_SIGNATURE:
+		return (struct alg_name){
+			signatures[i].name, signatures[i].flags, signatures[i].rank};
 	case ALG_CIPHER:
 		return (struct alg_name){
 			alg_ciphers[i].name, alg_ciphers[i].flags, alg_ciphers[i].rank};
@@ -153,7 +165,8 @@ static err_t add_word(enum alg_kind kind, struct cslice word, struct buf *out, s
 	bool found = false;
 	for (size_t i = 0; i < rows_of(kind); i++) {
 		struct cslice name = cslice_str(row_at(kind, i).name);
-		if (kind == ALG_HOSTKEY ? glob_match(word, name) : cslice_eq(word, name)) {
+		bool has_patterns = kind == ALG_HOSTKEY || kind == ALG_SIGNATURE;
+		if (has_patterns ? glob_match(word, name) : cslice_eq(word, name)) {
 			add_name(out, from, name);
 			found = true;
 		}
@@ -207,6 +220,17 @@ err_t alg_list_apply(
 	if (sign == '^')
 		add_default(kind, is_server, nothing, out, from);
 	return buf_err(out);
+}
+
+void alg_plain_names(const char *list, struct buf *out)
+{
+	struct cslice rest = cslice_str(list), name;
+	size_t from = out->n;
+	while (list_next(&rest, &name)) {
+		bool is_cert = true;
+		if (key_alg_sig(name, &is_cert).n > 0 && !is_cert)
+			add_name(out, from, name);
+	}
 }
 
 void alg_client_cipher_default(struct buf *out)

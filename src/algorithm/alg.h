@@ -21,7 +21,8 @@ enum alg_flags {
 	AF_ETM = 8,      /* encrypt-then-MAC */
 	AF_LEGACY = 16,  /* off by default, one warning when negotiated */
 	AF_PQ = 32,      /* post-quantum */
-	AF_SERVER = 64   /* in the server's default proposal (KEX only) */
+	AF_SERVER = 64,  /* in the server's default proposal (KEX only) */
+	AF_CERT = 128    /* of a key with a certificate (host keys only) */
 };
 
 enum prot_id {
@@ -110,7 +111,15 @@ extern const struct alg_kex alg_kexes[];
 extern const struct alg_hostkey alg_hostkeys[];
 extern const size_t alg_ciphers_n, alg_macs_n, alg_comps_n, alg_kexes_n, alg_hostkeys_n;
 
-enum alg_kind { ALG_KEX, ALG_HOSTKEY, ALG_CIPHER, ALG_MAC, ALG_COMPRESSION, ALG_KIND_N };
+enum alg_kind {
+	ALG_KEX,
+	ALG_HOSTKEY,
+	ALG_CIPHER,
+	ALG_MAC,
+	ALG_COMPRESSION,
+	ALG_SIGNATURE, /* the rows of ALG_HOSTKEY that are no certificates */
+	ALG_KIND_N
+};
 
 /* What the lists need of a row, whatever its kind.  False after the last one. */
 struct alg_name {
@@ -129,8 +138,8 @@ bool alg_known(enum alg_kind kind, struct cslice name);
  * alg_list_apply - a user's list (Ciphers, MACs ...) over the defaults
  *
  * spec: a plain list replaces; +list appends; -list removes (wildcards); ^list puts in front.
- * Patterns are allowed for HOSTKEY lists.  out: appended, comma separated, no name twice. E_NAME: a
- * name is not known; *bad is set to it (borrowed from spec).
+ * Patterns are allowed for HOSTKEY and SIGNATURE lists.  out: appended, comma separated, no name
+ * twice. E_NAME: a name is not known; *bad is set to it (borrowed from spec).
  */
 MUST err_t alg_list_apply(enum alg_kind kind, bool is_server, struct cslice spec, struct buf *out,
 	struct cslice *bad);
@@ -154,6 +163,9 @@ struct alg_policy {
 	const char *kex, *hostkey, *cipher_c2s, *cipher_s2c, *mac_c2s, *mac_s2c, *comp_c2s,
 		*comp_s2c;
 };
+
+/* Appends the names of a list that are no certificate's: what signatures go by. */
+void alg_plain_names(const char *list, struct buf *out);
 
 /* The client's cipher order when the user set none: AES-GCM first on a CPU with AES instructions
  * (architecture). */

@@ -246,9 +246,10 @@ static err_t take_failure(struct au_client *au, struct cslice body)
 		return au_client_next(au);
 	}
 	taken(au, was);
-	TRY(au_client_event(au,
-		(struct au_event){
-			.type = AU_EV_PARTIAL, .id = UINT32_MAX, .data = buf_bytes(&au->methods)}));
+	TRY(au_client_event(au, (struct au_event){.type = AU_EV_PARTIAL,
+					.method = cslice_str(au->method->name),
+					.id = UINT32_MAX,
+					.data = buf_bytes(&au->methods)}));
 	return au_client_next(au);
 }
 

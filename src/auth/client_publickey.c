@@ -179,6 +179,10 @@ static void publickey_refused(struct au_client *au)
 {
 	struct au_key_try *t = &au->pk.tries[au->pk.at];
 	t->fate = au->pk.is_accepted ? AU_KEY_SIG_REFUSED : AU_KEY_REFUSED;
+	/* Its method's turn has not come (the first request is a guess): that says nothing of the
+	 * key. */
+	if (au->methods_known && !list_has(buf_bytes(&au->methods), cslice_str(AU_PUBLICKEY)))
+		return;
 	t->refused |= au->pk.alg_bit;
 	struct cslice listed = tp_peer_sig_algs(au->env.tp);
 	t->is_spent = au->pk.knew_algs || list_has(listed, au->pk.alg);

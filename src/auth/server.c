@@ -276,13 +276,16 @@ err_t au_server_msg(struct au_server *au, uint8_t msg, struct cslice body, uint6
 static err_t send_sig_algs(struct au_server *au)
 {
 	struct cslice value;
-	struct buf items;
+	struct buf items, algs;
 	if (!tp_peer_ext(au->env->tp, AU_EXT_IN_AUTH, &value) || !cslice_eq_str(value, "0"))
 		return OK;
 	buf_init(&items, NAME_MAX_BYTES);
+	buf_init(&algs, NAME_MAX_BYTES);
+	alg_plain_names(au->env->pubkey_algs, &algs);
 	buf_put_cstring(&items, AU_EXT_SIG_ALGS);
-	buf_put_cstring(&items, au->env->pubkey_algs);
-	err_t e = buf_err(&items);
+	buf_put_string(&items, buf_bytes(&algs));
+	err_t e = buf_err(&algs) == OK ? buf_err(&items) : buf_err(&algs);
+	buf_done(&algs);
 	if (e == OK)
 		e = tq_put(&au->out, TQ_OWN, ext_info, .count = 1, .items = buf_bytes(&items));
 	buf_done(&items);

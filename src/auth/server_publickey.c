@@ -31,17 +31,16 @@ static err_t pk_parse(struct pk_request *out, struct cslice body, bool is_hostbo
  * inside the signature. */
 static bool pk_fits(const struct au_server *au, const struct pk_request *q)
 {
-	enum key_type type;
 	if (!list_has(cslice_str(au->env->pubkey_algs), q->m.alg))
 		return false;
-	if (!key_type_from_name(key_blob_type(q->m.blob), &type) || !key_alg_fits(type, q->m.alg))
+	if (!key_alg_fits_blob(q->m.blob, q->m.alg))
 		return false;
 	if (!q->m.has_signature)
 		return true;
 	struct rd r = rd_of(q->sig);
 	struct cslice name = rd_str(&r);
 	(void)rd_rest(&r);
-	return rd_end(&r) == OK && cslice_eq(name, q->m.alg);
+	return rd_end(&r) == OK && cslice_eq(name, key_alg_sig(q->m.alg, NULL));
 }
 
 static err_t publickey_request(struct au_server *au, struct cslice body)

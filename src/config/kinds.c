@@ -298,6 +298,7 @@ const struct cfg_kind cfg_kind_addrs = {addrs_parse, list_print, list_done, fals
 /* ---- algorithm lists ---- */
 static const char *const alg_complaints[ALG_KIND_N] = {[ALG_KEX] = "Bad SSH2 KexAlgorithms '%s'",
 	[ALG_HOSTKEY] = "Bad key types '%s'",
+	[ALG_SIGNATURE] = "Bad key types '%s'",
 	[ALG_CIPHER] = "Bad SSH2 cipher spec '%s'",
 	[ALG_MAC] = "Bad SSH2 MAC spec '%s'",
 	[ALG_COMPRESSION] = "Bad compression '%s'"};

@@ -41,6 +41,11 @@ static err_t opt_command(struct parse *p, struct cslice value)
 	return once(p, &p->r->command, value, "multiple \"command\" options");
 }
 
+static err_t opt_principals(struct parse *p, struct cslice value)
+{
+	return once(p, &p->r->principals, value, "multiple \"principals\" options");
+}
+
 static err_t opt_from(struct parse *p, struct cslice value)
 {
 	if (addr_match_list(value, NULL, NULL) == ADDR_BAD_LIST)
@@ -185,7 +190,7 @@ static err_t opt_expiry(struct parse *p, struct cslice value)
 /* ---- the table
  * ------------------------------------------------------------------------------------------------
  */
-enum kind { K_PERMIT, K_TOUCH, K_VERIFY, K_RESTRICT, K_VALUE, K_UNBUILT };
+enum kind { K_PERMIT, K_TOUCH, K_VERIFY, K_RESTRICT, K_CA, K_VALUE, K_UNBUILT };
 
 #define AT(member) offsetof(struct ak_permit, member)
 /* clang-format off */
@@ -210,8 +215,8 @@ static const struct option {
 	{"from",              K_VALUE,    0,                     opt_from},
 	{"permitlisten",      K_VALUE,    0,                     opt_permitlisten},
 	{"permitopen",        K_VALUE,    0,                     opt_permitopen},
-	{"cert-authority",    K_UNBUILT,  0,                     NULL},
-	{"principals",        K_UNBUILT,  0,                     NULL},
+	{"cert-authority",    K_CA,       0,                     NULL},
+	{"principals",        K_VALUE,    0,                     opt_principals},
 	{"tunnel",            K_UNBUILT,  0,                     NULL},
 };
 /* clang-format on */
@@ -266,6 +271,9 @@ static err_t option_flag(struct parse *p, const struct option *o, bool is_negate
 		return OK;
 	case K_VERIFY:
 		p->r->verify_required = !is_negated;
+		return OK;
+	case K_CA:
+		p->r->is_ca = true;
 		return OK;
 	case K_VALUE:
 		return refuse(p, "an option lacks its value");
@@ -363,6 +371,8 @@ err_t ak_options_apply(
 	struct parse p = {.q = q, .r = r, .why = "out of memory"};
 	r->permit = (struct ak_permit){true, true, true, true, true};
 	err_t e = options_parse(&p, options);
+	if (e == OK && r->principals != NULL && !r->is_ca)
+		e = refuse(&p, "\"principals\" without \"cert-authority\"");
 	if (e == OK)
 		e = conditions_check(&p);
 	free(p.from);

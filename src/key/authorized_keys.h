@@ -23,6 +23,8 @@ struct ak_result {
 	struct ak_permit permit;
 	bool no_touch_required; /* of FIDO keys: a signature without a touch will do */
 	bool verify_required;   /* ... must come with a PIN or a finger */
+	bool is_ca;             /* the line is of an authority (cert-authority) */
+	char *principals;       /* principals= of such a line, NULL = none given */
 	char *command;          /* forced command, NULL = none; owned, ak_done frees */
 	char **environment;     /* NAME=VALUE, first of a name wins */
 	size_t environment_n;
@@ -42,7 +44,12 @@ MUST err_t ak_time_parse(struct cslice text,
 	bool (*local_time)(const struct ak_civil *t, uint64_t *out_s), uint64_t *out_s);
 
 struct ak_query {
+	/* A plain key is looked for itself, on lines without cert-authority; of one with a
+	 * certificate the authority is, on lines with it, and the certificate must hold
+	 * (cert_check) for user. */
 	const struct key *k;
+	const char *user;    /* who logs in: the principal where the line names none */
+	const char *ca_algs; /* CASignatureAlgorithms; NULL = any */
 	const char *address; /* client address text; NULL when there is no socket (then from=
 				refuses) */
 	const char *host;    /* name by DNS or NULL */
@@ -55,6 +62,8 @@ struct ak_query {
 	/* May be NULL.  The line has the very key, but a condition of it refuses: from= (the list),
 	 * or, with from NULL, expiry-time= (its second). */
 	void (*refused)(void *arg, uint32_t line, const char *from, uint64_t expiry_s);
+	/* May be NULL.  The authority is right, the certificate is not: a sentence. */
+	void (*refused_cert)(void *arg, uint32_t line, const char *reason);
 	void *arg;
 };
 
@@ -76,6 +85,24 @@ MUST err_t ak_line_key(struct cslice line, struct buf *blob, struct ak_line *out
 
 MUST err_t ak_check(struct cslice file, const struct ak_query *q, struct ak_result *out);
 void ak_done(struct ak_result *r);
+
+/*
+ * AuthorizedPrincipalsFile: lines `[options] principal`, `#` begins a comment.  The first line that
+ * names one of the certificate's principals decides, by its options.
+ *
+ * AK_DENY in out: no line does, or the conditions of the one that does refuse.
+ */
+MUST err_t ak_check_principals(struct cslice file, const struct ak_query *q, struct ak_result *out);
+/* Is the plain key among the lines of a file of public keys (TrustedUserCAKeys)? */
+bool ak_lists_key(struct cslice file, const struct key *k);
+/*
+ * The rights of a line and those of a certificate (from cert_check): what both allow.  address of
+ * the client as in a query.  E_DENIED: source-address refuses, or two commands differ; *reason says
+ * so, borrowed for ever; r may be changed, and is of no use then.
+ */
+struct cert_permit;
+MUST err_t ak_merge_cert(
+	struct ak_result *r, const struct cert_permit *p, const char *address, const char **reason);
 
 /* Host lists of from=, Match Address/Host and AllowUsers: patterns, CIDR, `!`.  Shared with config.
  */

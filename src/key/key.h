@@ -84,6 +84,14 @@ uint8_t key_sk_flags(const struct key *k);
 void key_sk_set_flags(struct key *k, uint8_t flags);
 /* Does the signature algorithm belong to the key type? */
 bool key_alg_fits(enum key_type t, struct cslice alg);
+/* A certificate's algorithm ("rsa-sha2-512-cert-v01@openssh.com") names the kind of the key and how
+ * it signs ("rsa-sha2-512"): the latter, borrowed for ever; of a plain name itself.  Empty: it is
+ * no known name; is_cert (may be NULL) is untouched then. */
+struct cslice key_alg_sig(struct cslice alg, bool *is_cert);
+/* Does the algorithm belong to this very kind: a certificate's to a key with a certificate, a plain
+ * one to a key without one?  Of a blob its type name counts. */
+bool key_alg_fits_key(const struct key *k, struct cslice alg);
+bool key_alg_fits_blob(struct cslice blob, struct cslice alg);
 
 /* "SHA256:base64" or "MD5:aa:bb"; appended. */
 MUST err_t key_fingerprint(const struct key *k, enum hash_id h, struct buf *out);

@@ -39,6 +39,54 @@ bool key_alg_fits(enum key_type t, struct cslice alg)
 	return alg_find(t, alg) != NULL;
 }
 
+/* ---- certificate algorithms ---- */
+
+/* The name is "BASE-cert-v01@openssh.com", where the plain one is BASE or BASE@openssh.com. */
+static bool is_cert_name_of(struct cslice alg, const char *plain)
+{
+	static const char cert[] = "-cert-v01", domain[] = "@openssh.com";
+	size_t plain_n = strlen(plain), domain_n = strlen(domain), cert_n = strlen(cert);
+	if (plain_n > domain_n && strcmp(plain + plain_n - domain_n, domain) == 0)
+		plain_n -= domain_n;
+	return alg.n == plain_n + cert_n + domain_n && memcmp(alg.p, plain, plain_n) == 0 &&
+	       memcmp(alg.p + plain_n, cert, cert_n) == 0 &&
+	       memcmp(alg.p + plain_n + cert_n, domain, domain_n) == 0;
+}
+
+struct cslice key_alg_sig(struct cslice alg, bool *is_cert)
+{
+	for (size_t i = 0; i < ARRAY_N(algs); i++) {
+		bool is_plain = cslice_eq_str(alg, algs[i].name);
+		if (!is_plain && !is_cert_name_of(alg, algs[i].name))
+			continue;
+		if (is_cert != NULL)
+			*is_cert = !is_plain;
+		return cslice_str(algs[i].name);
+	}
+	return cslice_of(NULL, 0);
+}
+
+static bool fits(enum key_type t, bool has_cert, struct cslice alg)
+{
+	bool is_cert = !has_cert;
+	struct cslice sig = key_alg_sig(alg, &is_cert);
+	return sig.n > 0 && is_cert == has_cert && key_alg_fits(t, sig);
+}
+
+bool key_alg_fits_key(const struct key *k, struct cslice alg)
+{
+	return fits(k->type, k->cert != NULL, alg);
+}
+
+bool key_alg_fits_blob(struct cslice blob, struct cslice alg)
+{
+	enum key_type t;
+	struct cslice name = key_blob_type(blob);
+	if (key_type_from_name(name, &t))
+		return fits(t, false, alg);
+	return key_type_from_cert_name(name, &t) && fits(t, true, alg);
+}
+
 err_t key_sign(const struct key *k, struct cslice alg, struct cslice tbs, struct buf *sig)
 {
 	const struct sig_alg *a = alg_find(k->type, alg);

@@ -78,6 +78,26 @@ static void tell_left(struct job *j)
 	}
 }
 
+/* A second interrupt: answers that are still under way are not waited for, so nothing could be cut
+ * where it is whole. */
+void job_abandon(struct job *j)
+{
+	struct xfer *x = j->x;
+	if (!j->is_opened || j->is_done || j->is_told)
+		return;
+	j->is_told = true;
+	if (x->left_told >= 8) {
+		x->left_more++;
+		return;
+	}
+	x->left_told++;
+	if (j->target != NULL)
+		xfer_say(x, LOG_L_ERROR, "\"%s\" was left behind, \"%s\" is as it was", j->to,
+			j->target);
+	else
+		xfer_say(x, LOG_L_ERROR, "\"%s\" is incomplete, and may have gaps", j->to);
+}
+
 static void give_up(struct job *j)
 {
 	if (j->phase == JOB_DRAIN || j->phase == JOB_REMOVE || j->phase == JOB_CUT)

@@ -144,7 +144,8 @@ static size_t files_most(const struct xfer *x)
 	if (getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur < OWN_FDS + XFER_DEPTH_MAX + 3 * n)
 		n = lim.rlim_cur > OWN_FDS + XFER_DEPTH_MAX + 3 * FILES_MIN
 			    ? (size_t)(lim.rlim_cur - OWN_FDS - XFER_DEPTH_MAX) / 3
-			    : FILES_MIN;
+		    : lim.rlim_cur > OWN_FDS + 3 * FILES_MIN ? FILES_MIN
+							     : num_max(1, (size_t)lim.rlim_cur / 8);
 	if (x->from.r != NULL)
 		n = num_min(n, files_by_handles(x->from.r));
 	if (x->to.r != NULL)
@@ -316,6 +317,9 @@ err_t xfer_run(struct xfer *x)
 	if (x->to.r != x->from.r)
 		give_back(x->to.r, to);
 	give_back(x->from.r, from);
+	if (x->interrupts > 1)
+		list_each (at, tmp, &x->jobs)
+			job_abandon(LIST_ENTRY(at, struct job, link));
 	if (x->left_more > 0)
 		xfer_say(x, LOG_L_ERROR, "and %zu more files were left incomplete", x->left_more);
 	x->left_more = 0;

@@ -270,11 +270,11 @@ void job_to_close(struct job *j);
 void job_rename(struct job *j);
 void job_cut(struct job *j);
 void job_remove(struct job *j);
+void job_abandon(struct job *j);
 void job_check_open(struct job *j);
 void job_data_begin(struct job *j);
 void job_data_end(struct job *j); /* all bytes are there */
 struct sf_attr job_attr(const struct job *j);
-
 /* local.c */
 bool local_stat(struct xfer *x, const char *path, struct xfer_meta *out, int *why);
 void meta_of_stat(struct xfer_meta *m, const struct stat *st);
@@ -284,13 +284,11 @@ bool local_open_to(struct job *j);
 void local_finish(struct job *j);
 void local_remove(struct job *j);
 void local_copy(struct job *j); /* local to local: a part of it */
-
 /* compare.c: the destination's first `until` bytes (in JOB_CHECK: and no more) with the source */
 void compare_begin(struct job *j, enum job_phase phase, uint64_t until);
 void compare_push(struct job *j);
 void compare_step(struct job *j);
 void compare_piece(struct job *j, uint64_t at, struct cslice piece);
-
 /* up.c, down.c, across.c */
 bool up_push(struct job *j); /* false: no room now */
 bool across_push(struct job *j);
@@ -299,5 +297,4 @@ void down_flush(struct xfer *x);
 void movers_turn(struct xfer *x);
 struct wslot;
 void wslots_free(struct xfer *x);
-
 #endif

@@ -21,17 +21,16 @@ static err_t put_own(struct tp *tp, struct buf *b)
 	}
 	buf_put_u32(b, 3);
 	buf_put_cstring(b, "server-sig-algs");
-	if (tp->env->sig_algs != NULL) {
-		buf_put_cstring(b, tp->env->sig_algs);
-	} else {
-		struct buf algs;
-		buf_init(&algs, ITEMS_MAX);
-		alg_default(ALG_HOSTKEY, true, &algs);
-		err_t e = buf_err(&algs);
-		buf_put_string(b, buf_bytes(&algs));
-		buf_done(&algs);
-		TRY(e);
-	}
+	struct buf algs;
+	buf_init(&algs, ITEMS_MAX);
+	if (tp->env->sig_algs != NULL)
+		alg_plain_names(tp->env->sig_algs, &algs);
+	else
+		alg_default(ALG_SIGNATURE, true, &algs);
+	err_t e = buf_err(&algs);
+	buf_put_string(b, buf_bytes(&algs));
+	buf_done(&algs);
+	TRY(e);
 	static const char *const names[] = {"publickey-hostbound@openssh.com", "ping@openssh.com"};
 	for (size_t i = 0; i < ARRAY_N(names); i++) {
 		buf_put_cstring(b, names[i]);

@@ -6,6 +6,7 @@
  * and only after a yes does NEWKEYS go out.
  */
 #include "base/log.h"
+#include "key/cert.h"
 #include "transport/tp_int.h"
 
 static err_t send_init(struct tp *tp, uint8_t msg)
@@ -93,13 +94,14 @@ static err_t verify(struct tp *tp, struct cslice signature)
 {
 	struct cslice alg = cslice_str(tp->choice.hostkey->name);
 	struct key *k;
-	err_t e = key_parse_blob(&k, buf_bytes(&tp->kex.hostkey));
+	err_t e = key_parse_any(&k, buf_bytes(&tp->kex.hostkey));
 	if (e != OK) /* an unreadable host key is the peer's fault, whatever the reader calls it */
 		return err_kind_of(e) == ERR_KIND_LOCAL ? e : E_KEX;
-	if (!key_alg_fits(key_type_of(k), alg))
+	if (!key_alg_fits_key(k, alg))
 		e = E_KEX;
 	else
-		e = key_verify(k, alg, cslice_of(tp->kex.h, tp->kex.h_n), signature);
+		e = key_verify(
+			k, key_alg_sig(alg, NULL), cslice_of(tp->kex.h, tp->kex.h_n), signature);
 	key_free(k);
 	if (e == OK || err_kind_of(e) == ERR_KIND_LOCAL)
 		return e;

@@ -54,9 +54,8 @@ static void put_kex_names(const struct tp *tp, struct buf *out)
 
 static bool have_hostkey(const struct tp *tp, struct cslice alg, uint32_t *index)
 {
-	const struct alg_hostkey *row = alg_hostkey_find(alg);
-	for (size_t i = 0; row != NULL && i < tp->env->hostkeys_n; i++) {
-		if (tp->env->hostkeys[i].type == row->type) {
+	for (size_t i = 0; i < tp->env->hostkeys_n; i++) {
+		if (key_alg_fits_blob(tp->env->hostkeys[i].blob, alg)) {
 			*index = (uint32_t)i;
 			return true;
 		}

@@ -34,9 +34,8 @@ struct tp_limits {
 	size_t high_water;      /* sealed bytes unsent before tp_reserve says E_AGAIN; 0 = 1 MiB */
 };
 
-struct tp_hostkey {         /* server: a host key that may sign */
+struct tp_hostkey {         /* server: a host key that may sign, plain or with a certificate */
 	struct cslice blob; /* borrowed for the life of the engine */
-	enum key_type type;
 };
 
 struct tp_env { /* all that the engine may ever ask of the world, injected; borrowed for its life */

@@ -17,11 +17,12 @@ uint32_t gen_roll(uint32_t bound)
 
 static const char *const words[] = {
 	"",
-#define KEX(name, ...)     name,
-#define HOSTKEY(name, ...) name,
-#define CIPHER(name, ...)  name,
-#define MAC(name, ...)     name,
-#define COMP(name, ...)    name,
+#define KEX(name, ...)      name,
+#define HOSTKEY(name, ...)  name,
+#define HOSTCERT(name, ...) name,
+#define CIPHER(name, ...)   name,
+#define MAC(name, ...)      name,
+#define COMP(name, ...)     name,
 #include "algorithm/kex.def"
 #include "algorithm/hostkey.def"
 #include "algorithm/cipher.def"

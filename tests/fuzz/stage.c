@@ -525,7 +525,7 @@ void stage_global(void)
 	buf_init(&group, 4096);
 	PROMISE(key_generate(&hostkey, KEY_ED25519, 0, &rng.rng) == OK);
 	PROMISE(key_blob(hostkey, &hostkey_blob) == OK);
-	hostkeys[0] = (struct tp_hostkey){buf_bytes(&hostkey_blob), KEY_ED25519};
+	hostkeys[0] = (struct tp_hostkey){buf_bytes(&hostkey_blob)};
 	PROMISE(dh_new_group(&dh, DH_GROUP14, 256, &rng.rng) == OK);
 	buf_put_mpint(&group, dh_p(dh));
 	buf_put_mpint(&group, dh_g(dh));

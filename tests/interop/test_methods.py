@@ -117,8 +117,9 @@ def test_lists_with_a_method_that_is_off_do_not_count(start):
                    [("none",), ("key",), ("password",)]) == [(PW, False), (PW, False), IN]
 
 
-def test_when_no_list_can_be_met_nobody_comes_in(start):
-    server = start("PubkeyAuthentication no", f"AuthenticationMethods {PK},{PW}")
+def test_when_no_list_can_be_met_nobody_comes_in(start, world):
+    """For everybody sshd does not start; where a block makes it so, it takes no proof."""
+    server = start(f"Match User {world.account.user}", "PubkeyAuthentication no", f"AuthenticationMethods {PK},{PW}")
     assert IN not in methods(server, [("none",), ("key",), ("password",)])
     assert "No AuthenticationMethods left" in server.log()
 

@@ -4,6 +4,7 @@ program in between everywhere), and those that only come up over a connection.""
 import os
 import pwd
 import re
+import signal
 import stat
 import subprocess
 import time
@@ -537,6 +538,44 @@ def test_interrupted(ends):
     assert child.returncode == -2, err
     n = (ends.far / "copy").stat().st_size
     assert n < 4 << 20 and (ends.far / "copy").read_bytes() == (ends.here / "data").read_bytes()[:n]
+
+
+def test_few_descriptors(ends):
+    """As many files at once as there is room for: a shell that allows 16."""
+    make_tree(ends.here / "tree", 3, 60, 500)
+    for words in (["-r", ends.here / "tree", ends.at("copy")], ["-r", ends.at("copy"), ends.here / "back"]):
+        command = ends.copy.scp(ends.server, "-q", *words)
+        status, _, err = feed(["sh", "-c", 'ulimit -n 16; exec "$@"', "sh", *command], None, SECONDS)
+        assert (status, err) == (0, "")
+    assert hashes(ends.here / "back") == hashes(ends.far / "copy") == hashes(ends.here / "tree")
+
+
+def test_a_second_interrupt_lists_what_it_left(ours):
+    """The server does not answer any more, so nothing can be cut or asked: what is half done is named all the same, and
+    the server is not waited for."""
+    here, far = worlds.scratch("twice"), worlds.scratch("twice-far")
+    for name in ("f0", "f1", "f2"):
+        worlds.fill(here / name, 30)
+    process = subprocess.Popen([ours.scp, "-q", "-l", "80000", "-D", ours.sftp_server, "-r", f"{here}/.", f"h:{far}"],
+                               stderr=subprocess.PIPE, text=True)
+    server = None
+    try:
+        assert worlds.wait_until(lambda: any(p.stat().st_size for p in far.iterdir()), 15)
+        server = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])
+        os.kill(server, signal.SIGSTOP)
+        time.sleep(0.2)
+        os.kill(process.pid, signal.SIGINT)
+        time.sleep(0.3)
+        assert process.poll() is None       # it waits for what was asked
+        os.kill(process.pid, signal.SIGINT)
+        err = process.communicate(timeout=8)[1]
+        named = [p.name for p in far.iterdir() if f"{p.name}\" is incomplete" in err]
+        assert named and sorted(named) == sorted(p.name for p in far.iterdir()), err
+        assert process.returncode == -signal.SIGINT
+    finally:
+        worlds.end(process)
+        if server is not None and Path(f"/proc/{server}").exists():
+            os.kill(server, signal.SIGKILL)
 
 
 # -- other people's servers ---------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import struct
 import subprocess
 import sys
 import time
-from base64 import b64decode
+from base64 import b64decode, b64encode
 
 import pytest
 
@@ -377,3 +377,26 @@ def test_a_thousand_keys_are_listed_quickly(ours, tmp_path, keys):
     print(f"ssh-add -l with 1,000 keys: {best * 1000:.0f} ms of CPU", file=sys.stderr)
     if ours.name == "bowline":
         assert best < 0.05
+
+
+def fido_file(path):
+    """The private file of a FIDO key holds no secret: the device has it.  Written as PROTOCOL.key says."""
+    public = os.urandom(32)
+    blob = agents.string(b"sk-ssh-ed25519@openssh.com") + agents.string(public) + agents.string(b"ssh:")
+    secret = (b"\1\2\3\4" * 2 + blob + b"\1" + agents.string(b"a handle") + agents.string(b"") + agents.string(b"a token"))
+    secret += bytes(range(1, 9))[:-len(secret) % 8]
+    body = (b"openssh-key-v1\0" + agents.string(b"none") * 2 + agents.string(b"") + struct.pack(">I", 1) + agents.string(blob)
+            + agents.string(secret))
+    path.write_text("-----BEGIN OPENSSH PRIVATE KEY-----\n" + b64encode(body).decode() + "\n-----END OPENSSH PRIVATE KEY-----\n")
+    path.chmod(0o600)
+
+
+def test_fido_keys_are_given_to_agents_that_have_devices(add, agent, their_add, tmp_path):
+    fido_file(tmp_path / "sk")
+    done = add("sk")
+    assert (done.returncode, done.stderr) == (0, "Identity added: sk (a token)\n")
+    mine, other = add("-l"), start(their_add, agent, "-l")
+    assert mine.stdout == other.stdout and "(ED25519-SK)" in mine.stdout
+    assert add("-d", "sk").stderr == "Identity removed: sk ED25519-SK (a token)\n"
+    done = add("sk", env={"SSH_SK_PROVIDER": "/absent.so"})       # it went along, and the agent said no
+    assert (done.returncode, done.stderr) == (1, 'Could not add identity "sk": agent refused operation\n')

@@ -117,7 +117,13 @@ def test_revoked_keys(tmp_path, foreign):
     # what is no list of keys, and a list that is not there, let nobody in
     revoked.write_text("words that are no key\n")
     assert verify(OURS, tmp_path, sig, line, "-r", revoked).returncode == 255
-    run(foreign, "-k", "-f", tmp_path / "krl", other.with_suffix(".pub"))
+    for maker in (OURS, foreign):
+        for revoked, good in ((other, True), (key, False)):
+            (tmp_path / "krl").unlink(missing_ok=True)
+            assert run(maker, "-k", "-f", tmp_path / "krl", revoked.with_suffix(".pub")).returncode == 0
+            for program in (OURS, foreign):
+                assert (verify(program, tmp_path, sig, line, "-r", tmp_path / "krl").returncode == 0) == good
+    (tmp_path / "krl").write_bytes((tmp_path / "krl").read_bytes()[:-1])
     assert verify(OURS, tmp_path, sig, line, "-r", tmp_path / "krl").returncode == 255
     assert verify(OURS, tmp_path, sig, line, "-r", tmp_path / "absent").returncode == 255
 

@@ -32,7 +32,7 @@ void sim_global(void)
 	buf_init(&group, 4096);
 	if (e == OK)
 		e = key_blob(hostkey, &hostkey_blob);
-	hostkeys[0] = (struct tp_hostkey){buf_bytes(&hostkey_blob), KEY_ED25519};
+	hostkeys[0] = (struct tp_hostkey){buf_bytes(&hostkey_blob)};
 	if (e == OK)
 		e = dh_new_group(&dh, DH_GROUP14, 256, &rng.rng);
 	assert(e == OK);

@@ -400,7 +400,7 @@ static void sim_init(struct sim *m, uint64_t seed)
 	buf_init(&m->blob, 4096);
 	if (key_blob(host_key, &m->blob) != OK)
 		abort();
-	m->hostkey = (struct tp_hostkey){buf_bytes(&m->blob), KEY_ED25519};
+	m->hostkey = (struct tp_hostkey){buf_bytes(&m->blob)};
 	enum harm harm = seed % 2 == 0 ? HONEST : (enum harm)dice(m, HARM_N);
 	uint32_t which = dice(m, 2);
 	line_init(m, &m->lines[0], which == 0 ? harm : HONEST);

@@ -204,6 +204,8 @@ void connect_say_end(struct ssh *s, err_t why);
 
 /* hostkey.c */
 MUST err_t hostkey_check(struct ssh *s, const struct tp_event *e);
+/* revoked.c: none of RevokedHostKeys has the key.  OK, or an error that was told. */
+MUST err_t hostkey_not_revoked(struct ssh *s, const struct key *k);
 /* The HostKeyAlgorithms to propose: types that are known for this host come first. */
 MUST err_t hostkey_order(struct ssh *s, struct buf *out);
 void hostkey_done(struct ssh *s);

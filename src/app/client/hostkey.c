@@ -534,7 +534,7 @@ err_t hostkey_check(struct ssh *s, const struct tp_event *e)
 	if (key_type_of(key) == KEY_RSA && key_bits(key) < s->cfg.required_rsa_size) {
 		ssh_say(LOG_L_ERROR, "Server host key of %u bits is too short (RequiredRSASize %u)",
 			key_bits(key), s->cfg.required_rsa_size);
-	} else {
+	} else if (hostkey_not_revoked(s, key) == OK) {
 		verdict = judge_any(s, key);
 	}
 	key_free(key);

@@ -133,8 +133,9 @@ void identity_to_agent(struct ssh *s, struct identity *id)
 	struct buf comment;
 	if (wish->how == CFG_ADD_NO || id->is_in_agent || s->agent.fd < 0)
 		return;
-	const struct ag_limits limits = {
-		.lifetime_s = wish->lifetime_s, .confirm = wish->how == CFG_ADD_CONFIRM};
+	const struct ag_limits limits = {.lifetime_s = wish->lifetime_s,
+		.confirm = wish->how == CFG_ADD_CONFIRM,
+		.sk_provider = agent_sk_provider()};
 	id->is_in_agent = true; /* one try */
 	buf_init(&comment, 65536);
 	err_t e = comment_of(id, &comment);

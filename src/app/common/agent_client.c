@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -214,6 +215,12 @@ err_t agent_sign(struct agent_client *a, const struct key *pub, struct cslice al
 	buf_done(&blob);
 	question_done(&q);
 	return e;
+}
+
+const char *agent_sk_provider(void)
+{
+	const char *set = getenv("SSH_SK_PROVIDER");
+	return set != NULL && set[0] != '\0' ? set : "internal";
 }
 
 err_t agent_add(struct agent_client *a, const struct key *k, struct cslice comment,

@@ -32,6 +32,8 @@ MUST err_t agent_sign(struct agent_client *a, const struct key *pub, struct csli
 
 /* ---- what changes the agent.  E_DENIED: it refused ----------------------------------------------
  */
+/* What limits.sk_provider is for the user: SSH_SK_PROVIDER, or what the agent itself has. */
+const char *agent_sk_provider(void);
 MUST err_t agent_add(struct agent_client *a, const struct key *k, struct cslice comment,
 	const struct ag_limits *limits);
 MUST err_t agent_remove(struct agent_client *a, const struct key *pub);

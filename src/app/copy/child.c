@@ -139,7 +139,7 @@ err_t copy_child_start(struct copy_conn *c, const struct copy_to *to)
 struct wait {
 	struct ev_timer tick;
 	struct copy_conn *c;
-	uint64_t begin_us;
+	uint64_t begin_us, asked_us;
 	int status;
 	bool has_ended, is_asked;
 };
@@ -156,9 +156,10 @@ static void on_tick(struct ev_timer *t, uint64_t now_us)
 	}
 	if (!w->is_asked && (us > PATIENCE || copy_is_interrupted(c->options))) {
 		w->is_asked = true;
+		w->asked_us = us;
 		(void)kill(c->child.pid, SIGTERM);
 	}
-	if (us > PATIENCE + FORCE_US)
+	if (w->is_asked && us > w->asked_us + FORCE_US)
 		(void)kill(c->child.pid, SIGKILL);
 	ev_timer_set(c->ev, t, now_us + TICK_US);
 }

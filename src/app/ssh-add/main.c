@@ -180,6 +180,7 @@ static int check_values(struct sa *s)
 		return sa_say(SA_FAILED, "Invalid lifetime");
 	s->limits.lifetime_s = (uint32_t)life;
 	s->limits.confirm = s->o.confirm;
+	s->limits.sk_provider = agent_sk_provider();
 	int actions = (s->o.lock || s->o.unlock) + (s->o.list || s->o.list_keys) + s->o.remove_all +
 		      s->o.extensions;
 	if (actions > 1)

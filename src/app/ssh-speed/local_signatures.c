@@ -96,7 +96,8 @@ size_t signatures_count(const struct speed_options *o)
 	size_t n = 0;
 	(void)o;
 	for (size_t i = 0; i < alg_hostkeys_n; i++)
-		n += sizes_of(alg_hostkeys[i].type, &bits);
+		if ((alg_hostkeys[i].flags & AF_CERT) == 0) /* signs as its plain key */
+			n += sizes_of(alg_hostkeys[i].type, &bits);
 	return n;
 }
 
@@ -107,7 +108,7 @@ err_t signatures_fill(struct local *l, struct report_sheet *s)
 	for (size_t i = 0; e == OK && i < alg_hostkeys_n; i++) {
 		const struct alg_hostkey *row = &alg_hostkeys[i];
 		const uint32_t *bits;
-		size_t n = sizes_of(row->type, &bits);
+		size_t n = (row->flags & AF_CERT) == 0 ? sizes_of(row->type, &bits) : 0;
 		for (size_t k = 0; e == OK && k < n; k++)
 			e = measure_row(l, s, row, bits[k], &keys[row->type][k]);
 	}

@@ -110,10 +110,16 @@ static void die_usage(void)
 		if (flags[i].argument == NULL && flags[i].later == NULL)
 			bare[n++] = flags[i].letter;
 	bare[n] = '\0';
-	fprintf(stderr, "usage: ssh [-%s]", bare);
-	for (size_t i = 0; i < ARRAY_N(flags); i++)
-		if (flags[i].argument != NULL && flags[i].later == NULL)
-			fprintf(stderr, " [-%c %s]", flags[i].letter, flags[i].argument);
+	size_t column = (size_t)fprintf(stderr, "usage: ssh [-%s]", bare);
+	for (size_t i = 0; i < ARRAY_N(flags); i++) {
+		char word[64];
+		if (flags[i].argument == NULL || flags[i].later != NULL)
+			continue;
+		(void)snprintf(word, sizeof(word), "[-%c %s]", flags[i].letter, flags[i].argument);
+		bool is_full = column + 1 + strlen(word) > 78;
+		column = is_full ? (size_t)fprintf(stderr, "\n           %s", word) - 1
+				 : column + (size_t)fprintf(stderr, " %s", word);
+	}
 	fprintf(stderr, "\n           destination [command [argument ...]]\n");
 	exit(SSH_EXIT_ERROR);
 }

@@ -5,6 +5,7 @@
 
 #include "app/ssh/ssh.h"
 #include "build_config.h"
+#include "key/cert.h"
 
 static void names_of(enum alg_kind kind, struct buf *out)
 {
@@ -43,15 +44,28 @@ static void put_signatures(struct buf *out)
 	names_of(ALG_HOSTKEY, out);
 }
 
+static void put_plain_signatures(struct buf *out)
+{
+	names_of(ALG_SIGNATURE, out);
+}
+
 static void put_key_types(struct buf *out)
+{
+	for (int t = 0; t < KEY_TYPE_N; t++)
+		buf_printf(out, "%s\n%s\n", key_type_name((enum key_type)t),
+			key_type_cert_name((enum key_type)t));
+}
+
+static void put_plain_types(struct buf *out)
 {
 	for (int t = 0; t < KEY_TYPE_N; t++)
 		buf_printf(out, "%s\n", key_type_name((enum key_type)t));
 }
 
-static void put_nothing(struct buf *out)
+static void put_cert_types(struct buf *out)
 {
-	(void)out; /* certificates are not built */
+	for (int t = 0; t < KEY_TYPE_N; t++)
+		buf_printf(out, "%s\n", key_type_cert_name((enum key_type)t));
 }
 
 static void put_protocol(struct buf *out)
@@ -69,13 +83,13 @@ static const struct { const char *term; void (*put)(struct buf *out); bool is_li
 	{"compression",      put_compressions, true},
 	{"kex",              put_kexes,        true},
 	{"key",              put_key_types,    true},
-	{"key-cert",         put_nothing,      true},
-	{"key-plain",        put_key_types,    true},
+	{"key-cert",         put_cert_types,   true},
+	{"key-plain",        put_plain_types,  true},
 	{"key-sig",          put_signatures,   true},
 	{"mac",              put_macs,         true},
 	{"protocol-version", put_protocol,     true},
-	{"sig",              put_signatures,   true},
-	{"key-ca-sign",      put_signatures,   false},
+	{"sig",              put_plain_signatures, true},
+	{"key-ca-sign",      put_plain_signatures, false},
 	{"Ciphers",          put_ciphers,      false},
 	{"MACs",             put_macs,         false},
 	{"KexAlgorithms",    put_kexes,        false},

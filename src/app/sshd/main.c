@@ -255,6 +255,13 @@ static int run(const struct sshd_options *o)
 	int code;
 	if (conf_global(o, &c) != OK)
 		return EXIT_FATAL;
+	if (!mon_methods_possible(&c)) {
+		log_put(LOG_L_FATAL,
+			"AuthenticationMethods cannot be satisfied by enabled authentication "
+			"methods");
+		server_config_done(&c);
+		return EXIT_FATAL;
+	}
 	if (!o->is_inetd && conf_check_addresses(&c) != OK) {
 		server_config_done(&c);
 		return EXIT_FATAL;

@@ -3,7 +3,8 @@
  * mon_key - is this key in the user's authorized_keys, and does the signature prove it?
  *
  * The decision is bound to the key whose signature is checked: key_allowed remembers one key under
- * a token, key_verify takes that key and no other.  The files are read with the user's rights.
+ * a token, key_verify takes that key and no other.  The files are read with the user's rights.  A
+ * certificate is the key that it is about, under the conditions of its authority's line.
  */
 #include <errno.h>
 #include <glob.h>
@@ -16,16 +17,18 @@
 #include "app/sshd/monitor.h"
 #include "app/sshd/tokens.h"
 #include "auth/au.h"
+#include "key/cert.h"
 
 #define KEYS_FILE_MAX ((size_t)16 * 1024 * 1024)
-#define TBS_MAX       ((size_t)128 * 1024)
+#define TBS_MAX       (3 * CERT_BLOB_MAX)
+#define SHOWN_MAX     8192
 
 void mon_key_init(struct mon_key *key)
 {
 	*key = (struct mon_key){.token = 0};
 	buf_init(&key->alg, 256);
-	buf_init(&key->blob, 64 << 10);
-	buf_init(&key->shown, 512);
+	buf_init(&key->blob, CERT_BLOB_MAX);
+	buf_init(&key->shown, SHOWN_MAX);
 }
 
 void mon_key_clear(struct mon_key *key)
@@ -39,21 +42,16 @@ void mon_key_clear(struct mon_key *key)
 }
 
 /* ---- authorized_keys ---- */
-struct looking {
-	struct monitor *m;
-	const char *path;
-};
-
 static void skipped(void *arg, uint32_t line, const char *text)
 {
-	const struct looking *l = arg;
+	const struct mon_looking *l = arg;
 	log_debug1("%s:%u: %s", l->path, line, text);
 }
 
 /* The owner of the key is there, and the line keeps him out: an administrator wants to know. */
 static void refused(void *arg, uint32_t line, const char *from, uint64_t expiry_s)
 {
-	const struct looking *l = arg;
+	const struct mon_looking *l = arg;
 	const struct monitor *m = l->m;
 	if (from != NULL) {
 		log_put(LOG_L_INFO,
@@ -72,8 +70,14 @@ static void refused(void *arg, uint32_t line, const char *from, uint64_t expiry_
 	log_put(LOG_L_ERROR, "Refused by key options");
 }
 
-/* compat 4.4: %% %h %U %u; relative to the home directory. */
-static err_t expand(const struct monitor *m, const char *pattern, struct buf *out)
+static void cert_refused(void *arg, uint32_t line, const char *reason)
+{
+	const struct mon_looking *l = arg;
+	log_debug1("%s:%u: %s", l->path, line, reason);
+	mon_cert_refused(l->m, reason);
+}
+
+err_t mon_key_path(const struct monitor *m, const char *pattern, struct buf *out)
 {
 	const struct os_user *u = &m->user;
 	TRY(tokens_expand(u, pattern, out));
@@ -89,38 +93,64 @@ static err_t expand(const struct monitor *m, const char *pattern, struct buf *ou
 	return buf_err(out);
 }
 
-static err_t check_file(struct monitor *m, const char *path, struct ak_result *out)
+err_t mon_key_file(struct monitor *m, const char *path, const char *what, struct buf *text)
 {
 	struct stat st;
-	struct buf text, why;
-	struct looking looking = {m, path};
-	struct ak_query q = {.k = m->key.k,
-		.address = m->ends.is_socket ? m->ends.remote : NULL,
-		.now_s = os_wall_s(),
-		.why = skipped,
-		.refused = refused,
-		.arg = &looking};
-	buf_init(&text, KEYS_FILE_MAX + 65536);
+	struct buf why;
 	buf_init(&why, 8192);
-	err_t e = file_read_stat(path, KEYS_FILE_MAX, &text, &st);
+	err_t e = file_read_stat(path, KEYS_FILE_MAX, text, &st);
 	if (e == OK && m->conf.strict_modes &&
 		file_is_strict(path, &st, m->user.home, m->user.uid, &why) != OK) {
 		log_put(LOG_L_INFO, "Authentication refused: %.*s", (int)why.n,
 			(const char *)why.p);
 		e = E_PERMISSION;
 	} else if (e != OK && e != E_NOT_FOUND) {
-		log_put(LOG_L_INFO, "User %s: authorized keys %s: %s", m->name, path,
+		log_put(LOG_L_INFO, "User %s: %s %s: %s", m->name, what, path,
 			errno != 0 ? strerror(errno) : err_text(e));
-	} else {
-		log_debug1("trying public key file %s", path);
 	}
+	buf_done(&why);
+	return e;
+}
+
+struct ak_query mon_key_query(struct mon_looking *looking)
+{
+	const struct monitor *m = looking->m;
+	return (struct ak_query){.k = m->key.k,
+		.user = m->user.name,
+		.ca_algs = m->conf.ca_sign_algorithms,
+		.address = m->ends.is_socket ? m->ends.remote : NULL,
+		.now_s = os_wall_s(),
+		.why = skipped,
+		.refused = refused,
+		.refused_cert = cert_refused,
+		.arg = looking};
+}
+
+static void log_found(const struct monitor *m, const char *path, uint32_t line)
+{
+	char where[PATH_MAX];
+	(void)snprintf(where, sizeof(where), " found at %s:%u", path, line);
+	if (key_cert(m->key.k) != NULL)
+		mon_cert_accepted(m, where);
+	else
+		log_put(LOG_L_VERBOSE, "Accepted key %.*s%s", (int)m->key.shown.n,
+			(const char *)m->key.shown.p, where);
+}
+
+static err_t check_file(struct monitor *m, const char *path, struct ak_result *out)
+{
+	struct buf text;
+	struct mon_looking looking = {m, path};
+	struct ak_query q = mon_key_query(&looking);
+	buf_init(&text, KEYS_FILE_MAX + 65536);
+	err_t e = mon_key_file(m, path, "authorized keys", &text);
+	if (e == OK || e == E_NOT_FOUND)
+		log_debug1("trying public key file %s", path);
 	if (e == OK)
 		e = ak_check(buf_bytes(&text), &q, out);
 	if (e == OK && out->verdict == AK_ALLOW)
-		log_put(LOG_L_VERBOSE, "Accepted key %.*s found at %s:%u", (int)m->key.shown.n,
-			(const char *)m->key.shown.p, path, out->line);
+		log_found(m, path, out->line);
 	buf_done(&text);
-	buf_done(&why);
 	return e;
 }
 
@@ -138,7 +168,7 @@ static bool check_pattern(struct monitor *m, const char *path, struct ak_result 
 	return is_found;
 }
 
-static err_t find_key(struct monitor *m, struct ak_result *out)
+static err_t find_in_files(struct monitor *m, struct ak_result *out)
 {
 	struct user_saved saved;
 	bool is_found = false;
@@ -150,7 +180,7 @@ static err_t find_key(struct monitor *m, struct ak_result *out)
 		if (strcmp(pattern, "none") == 0)
 			continue;
 		buf_init(&path, PATH_MAX);
-		if (expand(m, pattern, &path) == OK)
+		if (mon_key_path(m, pattern, &path) == OK)
 			is_found = check_pattern(m, (const char *)path.p, &r);
 		buf_done(&path);
 		if (is_found)
@@ -164,20 +194,36 @@ static err_t find_key(struct monitor *m, struct ak_result *out)
 	return is_found ? OK : E_DENIED;
 }
 
+static err_t find_key(struct monitor *m, struct ak_result *out)
+{
+	err_t e = find_in_files(m, out);
+	if (e != OK && key_cert(m->key.k) != NULL)
+		e = mon_cert_trusted(m, out);
+	return e;
+}
+
 /* ---- requests ---- */
+static bool is_too_short(const struct monitor *m, const struct key *k)
+{
+	if (key_type_of(k) != KEY_RSA || key_bits(k) >= m->conf.required_rsa_size)
+		return false;
+	log_put(LOG_L_INFO, "refusing RSA key of %u bits: RequiredRSASize is %u", key_bits(k),
+		m->conf.required_rsa_size);
+	return true;
+}
+
 /* Is the key of a kind that may be used at all? */
 static err_t take_key(struct monitor *m, const struct ps_req_key_allowed *req)
 {
 	struct mon_key *key = &m->key;
-	TRY(key_parse_blob(&key->k, req->blob));
-	buf_printf(&key->shown, "%s ", key_type_shown(key_type_of(key->k)));
-	TRY(key_fingerprint(key->k, (enum hash_id)m->conf.fingerprint_hash, &key->shown));
+	TRY(key_parse_any(&key->k, req->blob));
+	TRY(mon_cert_describe(m, key->k, &key->shown));
 	buf_put(&key->alg, req->alg.p, req->alg.n);
 	buf_put(&key->blob, req->blob.p, req->blob.n);
 	TRY(buf_err(&key->alg));
 	TRY(buf_err(&key->blob));
 	if (!m->conf.pubkey_auth || !list_has(cslice_str(m->conf.pubkey_algorithms), req->alg) ||
-		!key_alg_fits(key_type_of(key->k), req->alg)) {
+		!key_alg_fits_key(key->k, req->alg)) {
 		log_put(LOG_L_INFO,
 			"userauth_pubkey: key type %.*s not in PubkeyAcceptedAlgorithms",
 			(int)num_min(req->alg.n, 64), (const char *)req->alg.p);
@@ -185,14 +231,12 @@ static err_t take_key(struct monitor *m, const struct ps_req_key_allowed *req)
 	}
 	if (mon_methods_is_used(m, key->k)) {
 		log_put(LOG_L_INFO, "refusing previously-used %s key",
-			key_type_shown(key_type_of(key->k)));
+			key_shown(key->k));
 		return E_DENIED;
 	}
-	if (key_type_of(key->k) == KEY_RSA && key_bits(key->k) < m->conf.required_rsa_size) {
-		log_put(LOG_L_INFO, "refusing RSA key of %u bits: RequiredRSASize is %u",
-			key_bits(key->k), m->conf.required_rsa_size);
+	const struct cert *c = key_cert(key->k);
+	if (is_too_short(m, key->k) || (c != NULL && is_too_short(m, c->ca)))
 		return E_KEY_SIZE;
-	}
 	return OK;
 }
 
@@ -210,6 +254,8 @@ err_t mon_key_allowed(
 	struct monitor *m = arg;
 	mon_key_clear(&m->key);
 	err_t e = take_key(m, req);
+	if (e == OK)
+		e = mon_key_not_revoked(m);
 	if (e == OK)
 		e = m->is_valid ? find_key(m, &m->key.permit) : E_DENIED;
 	mon_log_try(m, e == OK ? "Postponed" : "Failed", "publickey", shown(&m->key));
@@ -258,7 +304,8 @@ static err_t verify(const struct monitor *m, const struct ps_req_key_verify *req
 	err_t e = au_pubkey_tbs(cslice_of(m->session_id, m->session_id_n), cslice_str(m->asked),
 		cslice_str(m->service), buf_bytes(&key->alg), buf_bytes(&key->blob), hostkey, &tbs);
 	if (e == OK)
-		e = key_verify_info(key->k, buf_bytes(&key->alg), buf_bytes(&tbs), req->sig, &info);
+		e = key_verify_info(key->k, key_alg_sig(buf_bytes(&key->alg), NULL),
+			buf_bytes(&tbs), req->sig, &info);
 	if (e == OK)
 		e = device_check(m, &info);
 	buf_done(&tbs);

@@ -49,6 +49,17 @@ static bool is_list_on(const struct server_config *c, const char *list)
 	}
 }
 
+bool mon_methods_possible(const struct server_config *c)
+{
+	const struct cfg_list *lists = &c->authentication_methods;
+	if (lists->n == 0 || strcmp(lists->v[0], "any") == 0)
+		return true;
+	for (size_t i = 0; i < lists->n; i++)
+		if (is_list_on(c, lists->v[i]))
+			return true;
+	return false;
+}
+
 static bool begins_with(const char *list, const char *method)
 {
 	struct cslice device;
@@ -203,8 +214,12 @@ err_t mon_grant(struct monitor *m, const struct ak_result *r)
 	if (g->command == NULL && r->command != NULL && (g->command = strdup(r->command)) == NULL)
 		return E_MEM;
 	TRY(add_strings(&g->environment, &g->environment_n, r->environment, r->environment_n));
-	TRY(add_strings(&g->permitopen, &g->permitopen_n, r->permitopen, r->permitopen_n));
-	TRY(add_strings(&g->permitlisten, &g->permitlisten_n, r->permitlisten, r->permitlisten_n));
+	/* The lists of the first key that has one hold: two of them together would allow more. */
+	if (g->permitopen_n == 0)
+		TRY(add_strings(&g->permitopen, &g->permitopen_n, r->permitopen, r->permitopen_n));
+	if (g->permitlisten_n == 0)
+		TRY(add_strings(
+			&g->permitlisten, &g->permitlisten_n, r->permitlisten, r->permitlisten_n));
 	g->permit = (struct ak_permit){before.pty && r->permit.pty,
 		before.port_forwarding && r->permit.port_forwarding,
 		before.agent_forwarding && r->permit.agent_forwarding,

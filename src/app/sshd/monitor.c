@@ -14,6 +14,7 @@
 
 #include "app/sshd/exchange.h"
 #include "app/sshd/monitor.h"
+#include "key/cert.h"
 #include "os/child.h"
 #include "os/drop.h"
 #include "os/random.h"
@@ -70,7 +71,7 @@ static void put_hostkey_algs(const struct monitor *m, const char *list, struct b
 	while (list_next(&rest, &name)) {
 		bool can = false;
 		for (size_t i = 0; i < m->setup->keys.n && !can; i++)
-			can = key_alg_fits(key_type_of(m->setup->keys.v[i].k), name);
+			can = key_alg_fits_key(m->setup->keys.v[i].k, name);
 		if (can)
 			buf_printf(out, "%s%.*s", out->n > begin ? "," : "", (int)name.n,
 				(const char *)name.p);
@@ -140,7 +141,7 @@ static err_t mon_sign_host(
 		return E_FORMAT;
 	const struct host_key *h = &m->setup->keys.v[req->index];
 	if (!list_has(cslice_str(mon_conf(m)->hostkey_algorithms), req->alg) ||
-		!key_alg_fits(key_type_of(h->k), req->alg))
+		!key_alg_fits_key(h->k, req->alg))
 		return E_NO_HOSTKEY;
 	const struct exchange_rule rule = {.client_version = buf_bytes(&m->peer_version),
 		.server_version = cslice_str((const char *)m->version.p),
@@ -152,7 +153,7 @@ static err_t mon_sign_host(
 	if (!is_first)
 		pace_signature(m);
 	buf_clear(&m->reply);
-	TRY(key_sign(h->k, req->alg, cslice_of(x.hash, x.hash_n), &m->reply));
+	TRY(key_sign(h->k, key_alg_sig(req->alg, NULL), cslice_of(x.hash, x.hash_n), &m->reply));
 	if (is_first) {
 		buf_put(&m->peer_version, x.client_version.p, x.client_version.n);
 		TRY(buf_err(&m->peer_version));
@@ -173,8 +174,9 @@ static struct cslice prove_alg(const struct monitor *m, enum key_type type)
 {
 	static const char *const rsa[] = {"rsa-sha2-512", "rsa-sha2-256"};
 	struct cslice list = cslice_str(mon_conf(m)->hostkey_algorithms);
-	if (key_alg_fits(type, cslice_str(m->signed_alg)))
-		return cslice_str(m->signed_alg);
+	struct cslice signed_by = key_alg_sig(cslice_str(m->signed_alg), NULL);
+	if (signed_by.n > 0 && key_alg_fits(type, signed_by))
+		return signed_by;
 	for (size_t i = 0; type == KEY_RSA && i < ARRAY_N(rsa); i++)
 		if (list_has(list, cslice_str(rsa[i])))
 			return cslice_str(rsa[i]);
@@ -193,6 +195,8 @@ static err_t mon_prove_host(
 		return E_FORMAT;
 	const struct host_key *h = &m->setup->keys.v[req->index];
 	struct cslice alg = prove_alg(m, key_type_of(h->k));
+	if (key_cert(h->k) != NULL) /* is told to nobody as a host key */
+		return E_FORMAT;
 	if (alg.n == 0)
 		return OK; /* ok stays false */
 	pace_signature(m);

@@ -23,7 +23,9 @@
 struct mon_key {        /* the key asked about last */
 	uint32_t token; /* 0 = none */
 	struct key *k;
-	struct buf alg, blob, shown; /* shown: "ED25519 SHA256:..." */
+	struct buf alg, blob; /* as asked */
+	struct buf shown; /* "ED25519 SHA256:...", of a certificate "ED25519-CERT SHA256:... ID x
+			     (serial 1) CA ED25519 SHA256:..." */
 	struct ak_result permit;
 };
 
@@ -112,6 +114,18 @@ bool mon_is_listed(const struct monitor *m, const char *host, const char *groups
 err_t mon_key_allowed(
 	void *arg, const struct ps_req_key_allowed *req, struct ps_rep_key_allowed *rep);
 err_t mon_key_verify(void *arg, const struct ps_req_key_verify *req, struct ps_rep_key_verify *rep);
+/* A list of lines (authorized_keys, principals), read with the user's rights and held to
+ * StrictModes; what is wrong is told, `what` names the kind of file.  Appended. */
+MUST err_t mon_key_file(struct monitor *m, const char *path, const char *what, struct buf *text);
+/* The query that the key asked about makes of such lines in the file at path; looking is its
+ * argument, both live together. */
+struct mon_looking {
+	struct monitor *m;
+	const char *path;
+};
+struct ak_query mon_key_query(struct mon_looking *looking);
+/* %% %h %U %u of a file's name; relative to the home directory.  Appended, with a NUL. */
+MUST err_t mon_key_path(const struct monitor *m, const char *pattern, struct buf *out);
 void mon_key_init(struct mon_key *key);
 void mon_key_clear(struct mon_key *key);
 
@@ -126,6 +140,19 @@ void mon_methods_put(const struct monitor *m, struct buf *out);      /* that can
 MUST err_t mon_methods_passed(struct monitor *m, const char *method, struct cslice *left);
 bool mon_methods_is_used(const struct monitor *m, const struct key *k); /* true also in doubt */
 MUST err_t mon_methods_use(struct monitor *m, const struct key *k);
+
+/* mon_cert.c: the words for the log; appended. */
+MUST err_t mon_cert_describe(const struct monitor *m, const struct key *k, struct buf *out);
+/* Is the certificate's authority trusted for every user (TrustedUserCAKeys), and the certificate
+ * good for this one?  OK, E_DENIED (told in the log). */
+MUST err_t mon_cert_trusted(struct monitor *m, struct ak_result *out);
+void mon_cert_refused(const struct monitor *m, const char *reason);
+void mon_cert_accepted(const struct monitor *m, const char *where); /* " via F" */
+
+/* mon_revoked.c: the key asked about is in none of RevokedKeys.  OK, or an error (told in the log).
+ */
+MUST err_t mon_key_not_revoked(const struct monitor *m);
+
 /* What the way in allows: everything but for keys with options. */
 struct ak_permit mon_permit(const struct monitor *m);
 /* The options of one more key hold from now on.  E_DENIED (told): they contradict those before. */

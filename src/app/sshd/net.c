@@ -101,8 +101,6 @@ static err_t take_keys(struct net *n, const struct ps_rep_start *rep)
 		struct tp_hostkey *k = &n->keys[n->keys_n];
 		if (r.bad)
 			return E_FORMAT;
-		if (!key_type_from_name(key_blob_type(blob), &k->type))
-			return E_KEY_TYPE;
 		k->blob = blob;
 		n->keys_n++;
 	}

@@ -72,6 +72,9 @@ static void one_option(struct sshd_options *o, int c)
 	case 'C':
 		o->test_spec = optarg;
 		break;
+	case 'c':
+		option_value(o, "HostCertificate", optarg);
+		break;
 	case 'D':
 		o->is_foreground = true;
 		break;
@@ -120,10 +123,6 @@ static void one_option(struct sshd_options *o, int c)
 	case 't':
 		o->is_test = true;
 		break;
-	case 'c': /* host certificates: not built yet */
-		(void)fprintf(
-			stderr, "sshd: host certificates are not supported yet (-c %s)\n", optarg);
-		exit(1);
 	case 'V':
 		(void)fprintf(stderr, "%s, %s\n", BOWLINE_RELEASE, crypto_version());
 		exit(0);

@@ -16,6 +16,13 @@ static const char bears_no_hostkeys[] =
 	"Cisco-1.*,TTSSH/1.*,TTSSH/2.1*,TTSSH/2.2*,TTSSH/2.3*,TTSSH/2.4*,TTSSH/2.5*,TTSSH/2.6*,"
 	"TTSSH/2.70*,TTSSH/2.71*,TTSSH/2.72*";
 
+/* A certificate is no host key that could be learnt. */
+static bool is_plain(struct cslice blob)
+{
+	enum key_type type;
+	return key_type_from_name(key_blob_type(blob), &type);
+}
+
 err_t sess_tell_hostkeys(struct server *sv)
 {
 	const struct session_start *st = sv->start;
@@ -24,7 +31,8 @@ err_t sess_tell_hostkeys(struct server *sv)
 		return OK;
 	buf_init(&body, 256 * 1024);
 	for (size_t i = 0; i < st->hostkeys_n; i++)
-		buf_put_string(&body, st->hostkeys[i]);
+		if (is_plain(st->hostkeys[i]))
+			buf_put_string(&body, st->hostkeys[i]);
 	err_t e = buf_err(&body);
 	if (e == OK)
 		e = cn_global(sv->cn, TELL, false, buf_bytes(&body));
@@ -35,7 +43,7 @@ err_t sess_tell_hostkeys(struct server *sv)
 static bool find(const struct session_start *st, struct cslice blob, uint32_t *index)
 {
 	for (uint32_t i = 0; i < st->hostkeys_n; i++) {
-		if (cslice_eq(blob, st->hostkeys[i])) {
+		if (is_plain(blob) && cslice_eq(blob, st->hostkeys[i])) {
 			*index = i;
 			return true;
 		}

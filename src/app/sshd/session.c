@@ -431,11 +431,8 @@ static err_t make_env(struct server *sv)
 	const struct session_start *st = sv->start;
 	const struct server_config *c = st->conf;
 	const char *comp = c->compression == CFG_COMP_NO ? "none" : "none,zlib@openssh.com";
-	for (size_t i = 0; i < st->hostkeys_n; i++) {
+	for (size_t i = 0; i < st->hostkeys_n; i++)
 		sv->keys[i].blob = st->hostkeys[i];
-		if (!key_type_from_name(key_blob_type(st->hostkeys[i]), &sv->keys[i].type))
-			return E_KEY_TYPE;
-	}
 	sv->policy = (struct alg_policy){.kex = c->kex_algorithms,
 		.hostkey = st->hostkey_algs,
 		.cipher_c2s = c->ciphers,

@@ -22,7 +22,8 @@
 #define EXIT_GRACE 3 /* LoginGraceTime is over (compat 9.1) */
 #define EXIT_CRASH 4 /* a child of this process ended by a signal */
 
-#define HOST_KEYS_MAX 16
+#define HOST_KEYS_MAX 32 /* with those that stand for certificates, */
+#define HOST_KEYS_OWN 16 /* and without them */
 
 /* ---- logs (srvlog.c) ---- */
 struct srvlog {
@@ -65,12 +66,17 @@ int conf_family(const struct server_config *c); /* AF_... of AddressFamily */
 uint16_t conf_port(const struct server_config *c, size_t i);
 void conf_tell(enum log_level level, const struct buf *lines); /* each line to the log */
 
+/* Is there a list of AuthenticationMethods that can be met (mon_methods.c)? */
+bool mon_methods_possible(const struct server_config *c);
+
 /* ---- host keys (hostkeys.c) ---- */
+/* A certificate is a host key more: the private key once again, which carries it. */
 struct host_key {
 	char *path;
 	struct buf text; /* the file, for handing over; wiped */
+	struct buf cert; /* the line of the certificate; empty: a plain key */
 	struct key *k;
-	struct buf blob; /* public */
+	struct buf blob; /* public; of a certificate, that */
 };
 struct host_keys {
 	struct host_key v[HOST_KEYS_MAX];

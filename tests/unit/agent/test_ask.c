@@ -60,6 +60,7 @@ static void limits_byte_for_byte(void **state)
 	} rows[] = {
 		{{0}, AGENT_MSG_add_identity, BYTES("")},
 		{{.lifetime_s = 258}, AGENT_MSG_add_id_constrained, BYTES("\1\0\0\1\2")},
+		{{.sk_provider = "internal"}, AGENT_MSG_add_identity, BYTES("")}, /* no FIDO key */
 		{{.confirm = true}, AGENT_MSG_add_id_constrained, BYTES("\2")},
 		{{.destinations = &d, .destinations_n = 1}, AGENT_MSG_add_id_constrained,
 			BYTES("\377\0\0\0\44restrict-destination-v00@openssh.com"

@@ -73,8 +73,11 @@ static const struct apply_case apply_cases[] = {
 	 "curve25519-sha256@libssh.org,ecdh-sha2-nistp256,ecdh-sha2-nistp384,ecdh-sha2-nistp521,"
 	 "diffie-hellman-group-exchange-sha256,diffie-hellman-group16-sha512,diffie-hellman-group18-sha512,"
 	 "diffie-hellman-group14-sha256,diffie-hellman-group1-sha1", NULL},
-	{ALG_HOSTKEY, "ecdsa-sha2-nistp*", "ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521", NULL},
-	{ALG_HOSTKEY, "rsa-sha2-512,rsa-*", "rsa-sha2-512,rsa-sha2-256", NULL},
+	{ALG_SIGNATURE, "ecdsa-sha2-nistp*", "ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521", NULL},
+	{ALG_SIGNATURE, "rsa-sha2-512-cert-v01@openssh.com", NULL, "rsa-sha2-512-cert-v01@openssh.com"},
+	{ALG_HOSTKEY, "rsa-sha2-512,rsa-*",
+		"rsa-sha2-512,rsa-sha2-256,rsa-sha2-256-cert-v01@openssh.com,rsa-sha2-512-cert-v01@openssh.com", NULL},
+	{ALG_HOSTKEY, "*-nistp384-cert-v01@openssh.com", "ecdsa-sha2-nistp384-cert-v01@openssh.com", NULL},
 	{ALG_HOSTKEY, "ssh-rsa", "ssh-rsa", NULL},
 	{ALG_HOSTKEY, "no-such-*", NULL, "no-such-*"},
 	{ALG_HOSTKEY, "!ssh-rsa", NULL, "!ssh-rsa"},

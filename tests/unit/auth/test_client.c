@@ -546,6 +546,31 @@ static void a_grant_without_proof_is_told_apart(void **state)
 	fx_done(&f);
 }
 
+static void a_key_refused_before_its_turn_is_tried_again(void **state)
+{
+	struct fx f;
+	(void)state;
+	fx_init(&f, "publickey,password");
+	f.env.ids_n = 1;
+	fx_start(&f);
+	accept_service(&f);
+	struct au_event ev = poll_for(&f, AU_EV_ASK_SIGN);
+	sign(&f, &ev, ed_a);
+	take_request(&f, "publickey");
+	assert_int_equal(say_failure(&f, "password", false), OK);
+	ev = poll_for(&f, AU_EV_ASK_PASSWORD);
+	assert_int_equal(au_client_answer(f.au, ev.ask, OK, cslice_str("pw")), OK);
+	take_request(&f, "password");
+	assert_int_equal(say_failure(&f, "publickey", true), OK);
+	(void)poll_for(&f, AU_EV_PARTIAL);
+	ev = poll_for(&f, AU_EV_ASK_SIGN);
+	sign(&f, &ev, ed_a);
+	take_request(&f, "publickey");
+	assert_int_equal(say_failure(&f, "publickey", false), OK);
+	(void)poll_for(&f, AU_EV_FAILED); /* now it was its turn */
+	fx_done(&f);
+}
+
 static void partial_success_goes_on_with_what_is_left(void **state)
 {
 	struct fx f;
@@ -560,6 +585,7 @@ static void partial_success_goes_on_with_what_is_left(void **state)
 	assert_int_equal(say_failure(&f, "publickey,password", true), OK);
 	ev = poll_for(&f, AU_EV_PARTIAL);
 	assert_true(cslice_eq_str(ev.data, "publickey,password"));
+	assert_true(cslice_eq_str(ev.method, "publickey"));
 	/* another key, never the same again */
 	struct ssh_auth_publickey pk;
 	assert_int_equal(ssh_get_auth_publickey(take_request(&f, "publickey").body, &pk), OK);
@@ -794,6 +820,7 @@ int main(void)
 		cmocka_unit_test(keyboard_interactive_answers_each_round_with_its_count),
 		cmocka_unit_test(a_server_without_devices_is_asked_once),
 		cmocka_unit_test(a_grant_without_proof_is_told_apart),
+		cmocka_unit_test(a_key_refused_before_its_turn_is_tried_again),
 		cmocka_unit_test(partial_success_goes_on_with_what_is_left),
 		cmocka_unit_test(answers_count_only_against_an_outstanding_request),
 		cmocka_unit_test(malformed_messages_end_it),

@@ -229,7 +229,7 @@ static const struct {
 	{"Host b\nInclude broken", "Bad configuration option: bogus"},
 	{"Match bogus x", "Unsupported Match attribute"},
 	{"Match all host x", "'all' cannot be combined"},
-	{"RevokedHostKeys /x", "limits access and is not supported yet"},
+	{"PermitRemoteOpen x:1", "limits access and is not supported yet"},
 	{"RekeyLimit 1", "RekeyLimit too small"},
 	{"HostName %z", "unknown key %z"},
 	{"Foo yes\nIgnoreUnknown foo", "Bad configuration option: foo"},
@@ -305,7 +305,7 @@ static void lists_keep_names_of_other_builds_out(void **state)
 	struct client_config c;
 	assert_int_equal(
 		client_at(&c,
-			"HostKeyAlgorithms ssh-ed25519-cert-v01@openssh.com,ssh-ed25519\nCiphers "
+			"HostKeyAlgorithms ssh-dss-cert-v01@openssh.com,ssh-ed25519\nCiphers "
 			"^aes256-ctr",
 			"a"),
 		OK);
@@ -349,7 +349,10 @@ static const struct {
 	const char *text, *words;
 } server_refused[] = {
 	{"Match User x\nPrintMotd no", "Directive 'PrintMotd' is not allowed within a Match block"},
-	{"RevokedKeys /keys", "RevokedKeys limits access"},
+	{"PubkeyAuthOptions touch-required", "PubkeyAuthOptions limits access"},
+	{"AuthenticationMethods publickey,smoke", "invalid AuthenticationMethods list"},
+	{"AuthenticationMethods publickey,", "invalid AuthenticationMethods list"},
+	{"AuthenticationMethods any password", "must stand alone"},
 	{"Match User x\nRefuseConnection yes", "RefuseConnection limits access"},
 	{"Bogus 1", "Bad configuration option: Bogus"},
 	{"Subsystem invalid", "missing command for subsystem"},

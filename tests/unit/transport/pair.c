@@ -122,7 +122,7 @@ void pair_add_hostkey(struct pair *p, enum key_type type)
 	s->hostkey_of[i] = key_of(type);
 	err_t e = key_blob(s->hostkey_of[i], &s->blobs[i]);
 	assert(e == OK);
-	s->hostkeys[i] = (struct tp_hostkey){buf_bytes(&s->blobs[i]), type};
+	s->hostkeys[i] = (struct tp_hostkey){buf_bytes(&s->blobs[i])};
 }
 
 void pair_start(struct pair *p)

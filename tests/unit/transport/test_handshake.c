@@ -76,7 +76,7 @@ static void every_host_key_algorithm(void **state)
 	(void)state;
 	for (size_t i = 0; i < alg_hostkeys_n; i++) {
 		struct pair p;
-		if (key_type_is_sk(alg_hostkeys[i].type))
+		if (key_type_is_sk(alg_hostkeys[i].type) || (alg_hostkeys[i].flags & AF_CERT) != 0)
 			continue; /* these need a device to sign */
 		pair_init(&p, i);
 		pair_add_hostkey(&p, KEY_ED25519);
