@@ -19,7 +19,8 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parent.parent
 CORE = ("base", "crypto", "wire", "algorithm", "key", "transport", "auth", "connection", "config",
         "sftp", "agent", "mux")
-ONLY_IN = {"openssl/": "crypto/libcrypto/", "intel-ipsec-mb.h": "crypto/ipsecmb/"}
+ONLY_IN = {"openssl/": "crypto/libcrypto/", "intel-ipsec-mb.h": "crypto/ipsecmb/",
+           "argon2.h": "crypto/argon2/"}
 
 
 def read_rule(path):

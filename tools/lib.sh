@@ -2,7 +2,7 @@
 # What ./try, ./check and ./bench share: which packages they need and how a build is made.  Sourced by
 # bash with `top` set to the root of the tree.
 
-packages_build="gcc libc6-dev libcrypt-dev libedit-dev libssl-dev libseccomp-dev meson ninja-build pkg-config python3 zlib1g-dev"
+packages_build="gcc libargon2-dev libc6-dev libcrypt-dev libedit-dev libssl-dev libseccomp-dev meson ninja-build pkg-config python3 zlib1g-dev"
 [ "$(uname -m)" = x86_64 ] && packages_build="$packages_build libipsec-mb-dev"
 packages_check="chromium clang-14 clang-format-14 clang-tidy-14 cppcheck curl dbus dropbear-bin fuse3 gdb gnome-keyring gnupg golang-go
 	golang-github-pkg-sftp-dev golang-golang-x-crypto-dev gcc-12 iproute2 lftp libcmocka-dev libclang-rt-14-dev libsecret-1-dev libssh-dev mandoc

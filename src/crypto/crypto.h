@@ -247,4 +247,22 @@ MUST err_t pem_public_read(struct pkey **out, struct cslice text);
 MUST err_t bcrypt_pbkdf(struct cslice pass, struct cslice salt, uint32_t rounds, uint8_t *key,
 	size_t key_n); /* own/ */
 
+/*
+ * Argon2 (RFC 9106), version 19, without secret and associated data.  E_LIMIT: a cost out of the
+ * bounds below, told before memory is taken; E_KEY_FORMAT: a salt of less than 8 bytes or too long;
+ * E_UNSUPPORTED: a build without libargon2.
+ */
+enum argon2_kind { ARGON2_KIND_D, ARGON2_KIND_I, ARGON2_KIND_ID };
+struct argon2_cost {
+	enum argon2_kind kind;
+	uint32_t memory_kib, passes, lanes;
+};
+#define ARGON2_MEMORY_MOST ((uint32_t)1 << 20) /* KiB */
+#define ARGON2_WORK_MOST   ((uint64_t)1 << 24) /* KiB x passes: some ten seconds */
+#define ARGON2_LANES_MOST  64u
+#define ARGON2_SALT_MOST   1024u
+bool argon2_is_there(void);
+MUST err_t argon2_derive(
+	const struct argon2_cost *cost, struct cslice pass, struct cslice salt, struct slice out);
+
 #endif

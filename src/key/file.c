@@ -61,6 +61,26 @@ static bool is_public(struct cslice file)
 	return e == OK || e == E_KEY_TYPE;
 }
 
+static struct cslice without_leading_space(struct cslice file)
+{
+	while (file.n > 0 && (key_is_blank(file.p[0]) || file.p[0] == '\r' || file.p[0] == '\n'))
+		file = after(file, 1);
+	return file;
+}
+
+enum key_form key_form_of(struct cslice file)
+{
+	size_t at;
+	file = without_leading_space(file);
+	if (key_ppk_is(file))
+		return starts_with(file, "PuTTY-User-Key-File-2") ? KEY_FORM_PPK2 : KEY_FORM_PPK;
+	if (find(file, BEGIN V1_LABEL, &at))
+		return KEY_FORM_OPENSSH;
+	if (find(file, BEGIN "PRIVATE KEY", &at) || find(file, BEGIN "ENCRYPTED PRIVATE KEY", &at))
+		return KEY_FORM_PKCS8;
+	return find(file, BEGIN, &at) ? KEY_FORM_PEM : KEY_FORM_OPENSSH;
+}
+
 struct armoured {
 	struct cslice whole; /* BEGIN line to END line, both included */
 	struct cslice body;  /* between them */
@@ -70,10 +90,6 @@ struct armoured {
 static err_t armour_find(struct armoured *a, struct cslice file)
 {
 	size_t begin, label_end, end, end_end;
-	while (file.n > 0 && (key_is_blank(file.p[0]) || file.p[0] == '\r' || file.p[0] == '\n'))
-		file = after(file, 1);
-	if (starts_with(file, "PuTTY-User-Key-File-"))
-		return E_KEY_PUTTY;
 	if (!find(file, BEGIN, &begin))
 		return is_public(file) ? E_KEY_PUBLIC : E_KEY_FORMAT;
 	struct cslice from = after(file, begin);
@@ -202,6 +218,11 @@ err_t key_read_private(
 	struct buf body;
 	if (file.n > KEY_FILE_MAX)
 		return E_LIMIT;
+	file = without_leading_space(file);
+	if (key_ppk_is(file))
+		return key_ppk_read(out, file, passphrase, comment);
+	if (key_sshcom_is(file))
+		return key_sshcom_read(out, file);
 	buf_init(&body, KEY_FILE_MAX);
 	err_t e = v1_body(file, &a, &body);
 	if (e == OK && a.is_v1)
@@ -219,11 +240,15 @@ err_t key_read_private_public(struct key **out, struct cslice file, struct buf *
 	struct key *k = NULL;
 	if (file.n > KEY_FILE_MAX)
 		return E_LIMIT;
+	file = without_leading_space(file);
+	if (key_ppk_is(file))
+		return key_ppk_read_public(out, file, comment);
 	buf_init(&body, KEY_FILE_MAX);
-	err_t e = v1_body(file, &a, &body);
-	if (e == OK && a.is_v1)
+	bool is_sshcom = key_sshcom_is(file);
+	err_t e = is_sshcom ? key_sshcom_read(&k, file) : v1_body(file, &a, &body);
+	if (e == OK && !is_sshcom && a.is_v1)
 		e = key_v1_read_public(out, buf_bytes(&body), comment);
-	else if (e == OK)
+	else if (e == OK && !is_sshcom)
 		e = pem_read(&k, a.whole, cslice_of(NULL, 0));
 	if (e == OK && k != NULL)
 		e = key_public_copy(out, k);
@@ -235,6 +260,8 @@ err_t key_read_private_public(struct key **out, struct cslice file, struct buf *
 err_t key_write_private(const struct key *k, const struct key_write_opts *opts, struct buf *out)
 {
 	size_t start = out->n;
+	if (opts->form == KEY_FORM_PPK || opts->form == KEY_FORM_PPK2)
+		return key_ppk_write(k, opts, out);
 	if (opts->form == KEY_FORM_OPENSSH || !has_pem(k))
 		return key_v1_write(k, opts, out);
 	if (!k->is_private)
@@ -251,7 +278,7 @@ err_t key_write_private(const struct key *k, const struct key_write_opts *opts, 
 err_t key_public_pem(const struct key *k, enum key_form form, struct buf *out)
 {
 	size_t start = out->n;
-	if (!has_pem(k) || form == KEY_FORM_OPENSSH)
+	if (!has_pem(k) || (form != KEY_FORM_PEM && form != KEY_FORM_PKCS8))
 		return E_KEY_TYPE;
 	err_t e = pem_public_write(k->pk, form == KEY_FORM_PEM ? PEM_OLD : PEM_PKCS8, out);
 	if (e != OK)

@@ -106,15 +106,18 @@ MUST err_t key_public_line(const struct key *k, const char *comment, struct buf 
 MUST err_t key_parse_public_line(struct key **out, struct cslice line, struct buf *comment);
 
 /*
- * Private key files: openssh-key-v1 (compat 5.6), PEM, PKCS#8.  CRLF, a missing last newline and
- * text around are read. passphrase empty = none.  E_PASSPHRASE: it is encrypted and the passphrase
- * is missing or wrong. Defects have their own errors (E_KEY_NO_END, E_KEY_TRUNCATED, E_KEY_PUTTY,
- * E_KEY_LINES, E_KEY_PUBLIC, E_KEY_FORMAT). comment: appended when the format has one; may be NULL.
+ * Private key files: openssh-key-v1 (compat 5.6), PEM, PKCS#8, PuTTY.  CRLF, a missing last newline
+ * and text around are read. passphrase empty = none.  E_PASSPHRASE: it is encrypted and the
+ * passphrase is missing or wrong. Defects have their own errors (E_KEY_NO_END, E_KEY_TRUNCATED,
+ * E_KEY_DAMAGED, E_KEY_LINES, E_KEY_PUBLIC, E_KEY_FORMAT). comment: appended when the format has
+ * one; may be NULL.
  */
 MUST err_t key_read_private(
 	struct key **out, struct cslice file, struct cslice passphrase, struct buf *comment);
-/* Only the public half, without a passphrase: openssh-key-v1 shows it (the comment only when the
- * file is not encrypted); E_PASSPHRASE when the format hides it. */
+/* The form of a private key file by its first lines. */
+enum key_form key_form_of(struct cslice file);
+/* Only the public half, without a passphrase: openssh-key-v1 and PuTTY show it (the comment only
+ * when the file is not encrypted); E_PASSPHRASE when the format hides it. */
 MUST err_t key_read_private_public(struct key **out, struct cslice file, struct buf *comment);
 /* May the name be a cipher of a key file (ssh-keygen -Z)? */
 bool key_write_cipher_known(const char *name);
@@ -124,7 +127,9 @@ bool key_write_cipher_known(const char *name);
 /* KEY_FORM_PEM (PKCS #1, SEC 1) and KEY_FORM_PKCS8 are for rsa and ecdsa; they have no place for a
  * comment, and other types are written as openssh-key-v1 all the same.  Their passphrase must have
  * five bytes or more: E_PASSPHRASE_SHORT. */
-enum key_form { KEY_FORM_OPENSSH, KEY_FORM_PEM, KEY_FORM_PKCS8 };
+/* KEY_FORM_PPK: a PuTTY file of version 3 (Argon2, whose passes are `rounds`), PPK2 one of version
+ * 2; for rsa, ecdsa, ed25519: E_KEY_TYPE else. */
+enum key_form { KEY_FORM_OPENSSH, KEY_FORM_PEM, KEY_FORM_PKCS8, KEY_FORM_PPK, KEY_FORM_PPK2 };
 struct key_write_opts {
 	const char *comment;      /* NULL = none */
 	struct cslice passphrase; /* empty = not encrypted */
@@ -140,6 +145,13 @@ MUST err_t key_write_private(
  * and ecdsa.  parse takes both; CRLF and text around are read. */
 MUST err_t key_public_pem(const struct key *k, enum key_form form, struct buf *out);
 MUST err_t key_parse_public_pem(struct key **out, struct cslice text);
+/* RFC 4716.  is: does the text have its first line?  parse: headers are left out. */
+bool key_rfc4716_is(struct cslice text);
+MUST err_t key_public_rfc4716(const struct key *k, const char *comment, struct buf *out);
+MUST err_t key_parse_rfc4716(struct key **out, struct cslice text);
+/* A private file of ssh.com's programs; key_read_private reads it when it is RSA and not encrypted.
+ */
+bool key_sshcom_is(struct cslice text);
 
 /* ---- who signs: file, agent, monitor, test: one face
  * --------------------------------------------------------- */

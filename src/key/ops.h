@@ -108,4 +108,16 @@ MUST err_t key_v1_read(
 	struct key **out, struct cslice body, struct cslice passphrase, struct buf *comment);
 MUST err_t key_v1_read_public(struct key **out, struct cslice body, struct buf *comment);
 
+/* PuTTY's files; text: from their first byte on.  write: E_KEY_TYPE for what PuTTY does not know.
+ */
+bool key_ppk_is(struct cslice text);
+MUST err_t key_ppk_write(const struct key *k, const struct key_write_opts *opts, struct buf *out);
+MUST err_t key_ppk_read(
+	struct key **out, struct cslice text, struct cslice passphrase, struct buf *comment);
+/* The base64 between the armour lines of RFC 4716, appended.  E_KEY_NO_END, E_KEY_FORMAT. */
+MUST err_t key_ssh2_body(
+	struct cslice text, const char *begin, const char *end, struct buf *base64);
+MUST err_t key_sshcom_read(struct key **out, struct cslice text);
+MUST err_t key_ppk_read_public(struct key **out, struct cslice text, struct buf *comment);
+
 #endif

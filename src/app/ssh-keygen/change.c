@@ -66,6 +66,20 @@ static const char *comment_of(const struct loaded *l)
 	return (const char *)l->comment.p;
 }
 
+/* A PuTTY file stays one, so that PuTTY goes on reading it; -m says otherwise. */
+static void keep_form(struct kg_options *o, const char *path)
+{
+	struct buf text;
+	if (o->format != NULL)
+		return;
+	buf_init(&text, KEYFILE_MAX);
+	enum key_form form =
+		keyfile_read(path, &text) == OK ? key_form_of(buf_bytes(&text)) : KEY_FORM_OPENSSH;
+	if (form == KEY_FORM_PPK || form == KEY_FORM_PPK2)
+		o->write.form = form;
+	buf_done(&text);
+}
+
 static int with_new_passphrase(struct kg_options *o, const struct loaded *l)
 {
 	struct buf passphrase;
@@ -75,6 +89,7 @@ static int with_new_passphrase(struct kg_options *o, const struct loaded *l)
 	buf_init(&passphrase, KG_LINE_MAX);
 	err_t e = kg_ask_new(
 		o, "Enter new passphrase (empty for no passphrase): ", false, &passphrase);
+	keep_form(o, l->path);
 	if (e == OK)
 		e = kg_save(o, &(struct kg_pair){l->k, l->path, comment_of(l),
 				       buf_bytes(&passphrase), false});
@@ -97,15 +112,15 @@ int kg_change_passphrase(struct kg_options *o)
 	return state;
 }
 
-/* Formats other than openssh-key-v1 have no place for a comment. */
+/* Formats other than openssh-key-v1 and PuTTY's have no place for a comment. */
 static bool holds_comment(const char *path)
 {
 	struct buf text;
 	buf_init(&text, KEYFILE_MAX);
-	bool yes = keyfile_read(path, &text) == OK &&
-		   memmem(text.p, text.n, "-----BEGIN OPENSSH PRIVATE KEY-----", 35) != NULL;
+	err_t e = keyfile_read(path, &text);
+	enum key_form form = key_form_of(buf_bytes(&text));
 	buf_done(&text);
-	return yes;
+	return e == OK && form != KEY_FORM_PEM && form != KEY_FORM_PKCS8;
 }
 
 static int new_comment(const struct kg_options *o, struct buf *out)
@@ -118,7 +133,7 @@ static int new_comment(const struct kg_options *o, struct buf *out)
 	return buf_err(out) == OK ? KG_OK : kg_say(KG_FATAL, "the comment is too long");
 }
 
-static int apply_comment(const struct kg_options *o, const struct loaded *l)
+static int apply_comment(struct kg_options *o, const struct loaded *l)
 {
 	struct buf fresh;
 	if (comment_of(l)[0] != '\0')
@@ -131,7 +146,9 @@ static int apply_comment(const struct kg_options *o, const struct loaded *l)
 	if (state == KG_OK && strcmp(words, comment_of(l)) == 0) {
 		(void)printf("No change to comment\n");
 	} else if (state == KG_OK) {
-		struct kg_pair pair = {l->k, l->path, words, buf_bytes(&l->passphrase), true};
+		keep_form(o, l->path);
+		bool has_public = o->write.form == KEY_FORM_OPENSSH;
+		struct kg_pair pair = {l->k, l->path, words, buf_bytes(&l->passphrase), has_public};
 		bool done = kg_save(o, &pair) == OK;
 		state = done ? KG_OK : KG_FAILED;
 		if (done && words[0] != '\0')

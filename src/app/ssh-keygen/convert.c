@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* convert - public keys in the forms of RFC 4716 and of OpenSSL: -e prints them, -i reads them */
+/*
+ * convert - keys in the forms of others: -e prints them, -i reads them
+ *
+ * Public keys in the forms of RFC 4716 and OpenSSL, private keys of PuTTY and of ssh.com's
+ * programs. What -i reads tells its form by itself, but for -m, which says what is expected.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,34 +12,89 @@
 
 #include "app/ssh-keygen/kg.h"
 
-#define BEGIN   "---- BEGIN SSH2 PUBLIC KEY ----"
-#define END     "---- END SSH2 PUBLIC KEY ----"
-#define COLUMNS 70
+#define BEGIN "---- BEGIN SSH2 PUBLIC KEY ----"
+
+static bool is_putty(enum key_form form)
+{
+	return form == KEY_FORM_PPK || form == KEY_FORM_PPK2;
+}
 
 static err_t put_rfc4716(const struct key *k, struct buf *out)
 {
-	struct buf blob, text, who;
-	buf_init(&blob, KEYFILE_MAX);
-	buf_init(&text, KEYFILE_MAX);
-	buf_init(&who, 512);
-	kg_default_comment(&who);
-	err_t e = key_blob(k, &blob);
-	base64_encode(&text, buf_bytes(&blob));
-	buf_printf(out, BEGIN "\nComment: \"%u-bit %s, converted by %.*s from OpenSSH\"\n",
-		key_bits(k), key_type_shown(key_type_of(k)), (int)who.n, (const char *)who.p);
-	for (size_t at = 0; at < text.n; at += COLUMNS) {
-		buf_put(out, text.p + at, num_min(COLUMNS, text.n - at));
-		buf_put_u8(out, '\n');
-	}
-	buf_printf(out, END "\n");
+	struct buf comment;
+	buf_init(&comment, 1024);
+	buf_printf(
+		&comment, "%u-bit %s, converted by ", key_bits(k), key_type_shown(key_type_of(k)));
+	kg_default_comment(&comment);
+	buf_printf(&comment, " from OpenSSH");
+	buf_put_u8(&comment, 0);
+	err_t e = buf_err(&comment);
 	if (e == OK)
-		e = buf_err(&text);
-	if (e == OK)
-		e = buf_err(out);
-	buf_done(&who);
-	buf_done(&text);
-	buf_done(&blob);
+		e = key_public_rfc4716(k, (const char *)comment.p, out);
+	buf_done(&comment);
 	return e;
+}
+
+/* A private key that is being converted: it goes out under the passphrase it came with, or -N. */
+struct private_in {
+	struct key *k;
+	struct buf comment, passphrase;
+	struct kg_old old;
+};
+
+static err_t ask_and_keep(void *arg, const char *path, uint32_t try, struct buf *passphrase)
+{
+	struct private_in *in = arg;
+	TRY(kg_ask_old(&in->old, path, try, passphrase));
+	buf_clear(&in->passphrase);
+	buf_put(&in->passphrase, passphrase->p, passphrase->n);
+	return buf_err(&in->passphrase);
+}
+
+static err_t put_private(const struct kg_options *o, const struct private_in *in,
+	enum key_form form, struct buf *out)
+{
+	struct key_write_opts opts = o->write;
+	opts.form = form;
+	opts.comment = (const char *)in->comment.p;
+	opts.passphrase =
+		o->new_phrase != NULL ? cslice_str(o->new_phrase) : buf_bytes(&in->passphrase);
+	opts.rng = os_rng();
+	return key_write_private(in->k, &opts, out);
+}
+
+/* Prints the private key of path in another form. */
+static int convert_private(const struct kg_options *o, const char *path, enum key_form form)
+{
+	struct private_in in = {.old = {o->old_phrase, "Enter passphrase for \"%s\": "}};
+	struct keyfile_ask ask = {ask_and_keep, &in, 1, NULL, NULL};
+	struct buf out, why;
+	buf_init(&in.comment, KEYFILE_MAX);
+	buf_init(&in.passphrase, KG_LINE_MAX);
+	buf_init(&out, KEYFILE_MAX);
+	buf_init(&why, KG_LINE_MAX);
+	err_t e = keyfile_load_private(&in.k, path, &ask, &in.comment, &why);
+	int state = KG_OK;
+	buf_put_u8(&in.comment, 0);
+	if (why.n > 0)
+		(void)fwrite(why.p, 1, why.n, stderr);
+	if (e == OK)
+		e = buf_err(&in.comment);
+	if (e == OK)
+		e = put_private(o, &in, form, &out);
+	if (e == OK)
+		(void)fwrite(out.p, 1, out.n, stdout);
+	else if (in.k != NULL && e == E_KEY_TYPE)
+		state = kg_say(KG_FATAL, "%s: PuTTY has no keys of type %s", path,
+			key_type_shown(key_type_of(in.k)));
+	else
+		state = in.k == NULL ? KG_FATAL : kg_say(KG_FATAL, "%s: %s", path, err_text(e));
+	buf_done(&why);
+	buf_done(&out);
+	buf_done(&in.passphrase);
+	buf_done(&in.comment);
+	key_free(in.k);
+	return state;
 }
 
 static err_t put_as_asked(const struct kg_options *o, const struct key *k, struct buf *out)
@@ -50,6 +110,8 @@ int kg_export(struct kg_options *o)
 	const char *path = kg_identity_path(o, KEY_ED25519, "Enter file in which the key is");
 	if (path == NULL)
 		return KG_FAILED;
+	if (is_putty(o->write.form))
+		return convert_private(o, path, o->write.form);
 	err_t e = keyfile_load_public(&k, path, NULL);
 	if (e == E_NOT_FOUND)
 		return kg_say(KG_FATAL, "%s: %s", path, keyfile_reason(e));
@@ -74,34 +136,11 @@ int kg_export(struct kg_options *o)
 	return state;
 }
 
-/* The base64 lines between the markers; headers ("Name: value", "\" at the end goes on) are left
- * out (RFC 4716 3.3). */
-static err_t get_rfc4716(struct cslice text, struct buf *base64)
+err_t kg_parse_foreign_public(struct key **out, struct cslice text)
 {
-	bool is_inside = false, is_header = false;
-	while (text.n > 0) {
-		const uint8_t *lf = memchr(text.p, '\n', text.n);
-		size_t n = lf != NULL ? (size_t)(lf - text.p) : text.n,
-		       eaten = lf != NULL ? n + 1 : n;
-		struct cslice line = {text.p, n};
-		text = cslice_of(text.p + eaten, text.n - eaten);
-		while (line.n > 0 && (line.p[line.n - 1] == '\r' || line.p[line.n - 1] == ' '))
-			line.n--;
-		if (cslice_eq_str(line, BEGIN)) {
-			is_inside = true;
-			continue;
-		}
-		if (cslice_eq_str(line, END))
-			return is_inside ? OK : E_KEY_FORMAT;
-		bool goes_on = line.n > 0 && line.p[line.n - 1] == '\\';
-		if (is_header || (line.n > 0 && memchr(line.p, ':', line.n) != NULL)) {
-			is_header = goes_on;
-			continue;
-		}
-		if (is_inside)
-			buf_put(base64, line.p, line.n);
-	}
-	return E_KEY_NO_END;
+	if (key_rfc4716_is(text))
+		return key_parse_rfc4716(out, text);
+	return key_parse_public_pem(out, text);
 }
 
 /* What a file without a beginning is instead. */
@@ -119,52 +158,47 @@ static int say_no_rfc4716(const char *path, struct cslice text)
 	return kg_say(KG_FATAL, "%s: not in the form of RFC 4716: no line is \"" BEGIN "\"", path);
 }
 
-static err_t key_from_rfc4716(struct key **out, struct cslice text)
+static int import_public(const struct kg_options *o, const char *path, struct cslice text)
 {
-	struct buf base64, blob;
-	buf_init(&base64, KEYFILE_MAX);
-	buf_init(&blob, KEYFILE_MAX);
-	err_t e = get_rfc4716(text, &base64);
+	struct key *k = NULL;
+	struct buf line;
+	bool is_rfc4716 = o->write.form != KEY_FORM_PEM && o->write.form != KEY_FORM_PKCS8;
+	if (is_rfc4716 && !key_rfc4716_is(text))
+		return say_no_rfc4716(path, text);
+	buf_init(&line, KEYFILE_MAX);
+	err_t e = is_rfc4716 ? key_parse_rfc4716(&k, text) : key_parse_public_pem(&k, text);
 	if (e == OK)
-		e = base64_decode(&blob, buf_bytes(&base64), true);
+		e = key_public_line(k, NULL, &line);
+	int state = KG_OK;
 	if (e == OK)
-		e = key_parse_blob(out, buf_bytes(&blob));
-	buf_done(&blob);
-	buf_done(&base64);
-	return e;
+		(void)printf("%.*s\n", (int)line.n, (const char *)line.p);
+	else
+		state = kg_say(KG_FATAL, "%s: %s", path, err_text(e));
+	buf_done(&line);
+	key_free(k);
+	return state;
 }
 
 int kg_import(struct kg_options *o)
 {
-	struct key *k = NULL;
-	struct buf text, line;
+	struct buf text;
 	const char *path = kg_identity_path(o, KEY_ED25519, "Enter file in which the key is");
 	if (path == NULL)
 		return KG_FAILED;
-	bool is_rfc4716 = o->write.form == KEY_FORM_OPENSSH;
 	buf_init(&text, KEYFILE_MAX);
-	buf_init(&line, KEYFILE_MAX);
 	err_t e = keyfile_read(path, &text);
-	int state = KG_OK;
-	if (e != OK) {
+	struct cslice bytes = buf_bytes(&text);
+	bool wants_old = o->write.form == KEY_FORM_PEM || o->write.form == KEY_FORM_PKCS8;
+	bool has_private = bytes.n > 0 && memmem(bytes.p, bytes.n, "PRIVATE KEY----", 15) != NULL;
+	int state;
+	if (e != OK)
 		state = kg_say(KG_FATAL, "%s: %s", path, keyfile_reason(e));
-	} else if (is_rfc4716 && (text.p == NULL || text.n == 0 ||
-					 memmem(text.p, text.n, BEGIN, strlen(BEGIN)) == NULL)) {
-		state = say_no_rfc4716(path, buf_bytes(&text));
-		e = E_KEY_FORMAT;
-	}
-	if (e == OK)
-		e = is_rfc4716 ? key_from_rfc4716(&k, buf_bytes(&text))
-			       : key_parse_public_pem(&k, buf_bytes(&text));
-	if (e == OK)
-		e = key_public_line(k, NULL, &line);
-	if (e == OK)
-		(void)printf("%.*s\n", (int)line.n, (const char *)line.p);
-	else if (state == KG_OK)
-		state = kg_say(
-			KG_FATAL, "%s: %s", path, err_text(e == E_FORMAT ? E_KEY_FORMAT : e));
-	key_free(k);
-	buf_done(&line);
+	else if (is_putty(key_form_of(bytes)) || (wants_old && has_private))
+		state = convert_private(o, path, KEY_FORM_OPENSSH);
+	else if (key_sshcom_is(bytes))
+		state = convert_private(o, path, KEY_FORM_PEM);
+	else
+		state = import_public(o, path, bytes);
 	buf_done(&text);
 	return state;
 }

@@ -78,6 +78,9 @@ bool kg_may_overwrite(const char *path);
 /* "user@host" */
 void kg_default_comment(struct buf *out);
 
+/* RFC 4716, PEM, PKCS #8. */
+MUST err_t kg_parse_foreign_public(struct key **out, struct cslice text);
+
 /* ---- printing
  * ---------------------------------------------------------------------------------------------------
  */

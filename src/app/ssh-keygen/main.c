@@ -130,6 +130,10 @@ static int check_format(struct kg_options *o)
 		o->write.form = KEY_FORM_PEM;
 	else if (ascii_eq_nocase(format, "PKCS8"))
 		o->write.form = KEY_FORM_PKCS8;
+	else if (ascii_eq_nocase(format, "PPK"))
+		o->write.form = KEY_FORM_PPK;
+	else if (ascii_eq_nocase(format, "PPK2"))
+		o->write.form = KEY_FORM_PPK2;
 	else if (!ascii_eq_nocase(format, "RFC4716") && !ascii_eq_nocase(format, "ssh2"))
 		return kg_say(KG_FATAL, "Unsupported conversion format \"%s\"", o->format);
 	return KG_OK;

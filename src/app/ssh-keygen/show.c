@@ -99,6 +99,18 @@ static int show_text(const struct kg_options *o, struct cslice text, const char 
 	return any ? KG_OK : kg_say(KG_FATAL, "%s is not a public key file.", name);
 }
 
+/* A public key in a form of others. */
+static bool show_foreign(const struct kg_options *o, struct cslice text, int *state)
+{
+	struct key *k = NULL;
+	if (text.n == 0 || memmem(text.p, text.n, "PUBLIC KEY----", 14) == NULL ||
+		kg_parse_foreign_public(&k, text) != OK)
+		return false;
+	*state = kg_print_fingerprint(o, k, cslice_of(NULL, 0)) == OK ? KG_OK : KG_FATAL;
+	key_free(k);
+	return true;
+}
+
 static int show_private(const struct kg_options *o, const char *path)
 {
 	struct key *k = NULL;
@@ -115,6 +127,13 @@ static int show_private(const struct kg_options *o, const char *path)
 	return state;
 }
 
+static bool is_private(struct cslice text)
+{
+	enum key_form form = key_form_of(text);
+	return form == KEY_FORM_PPK || form == KEY_FORM_PPK2 ||
+	       (text.n > 0 && memmem(text.p, text.n, "PRIVATE KEY----", 15) != NULL);
+}
+
 int kg_fingerprint(struct kg_options *o)
 {
 	struct buf text;
@@ -124,12 +143,12 @@ int kg_fingerprint(struct kg_options *o)
 	bool is_stdin = strcmp(path, "-") == 0;
 	buf_init(&text, KEYFILE_MAX);
 	err_t e = keyfile_read(is_stdin ? "/dev/stdin" : path, &text);
-	int state;
+	int state = KG_FATAL;
 	if (e != OK)
 		state = kg_say(KG_FATAL, "%s: %s", path, keyfile_reason(e));
-	else if (!is_stdin && memmem(text.p, text.n, "PRIVATE KEY-----", 16) != NULL)
+	else if (!is_stdin && is_private(buf_bytes(&text)))
 		state = show_private(o, path);
-	else
+	else if (!show_foreign(o, buf_bytes(&text), &state))
 		state = show_text(o, buf_bytes(&text), is_stdin ? "(stdin)" : path);
 	buf_done(&text);
 	return state;
