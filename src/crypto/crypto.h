@@ -243,6 +243,14 @@ MUST err_t pem_private_write(
 MUST err_t pem_public_write(const struct pkey *k, enum pem_form form, struct buf *out);
 MUST err_t pem_public_read(struct pkey **out, struct cslice text);
 
+/* ---- numbers of groups, for making moduli.  n: a big-endian magnitude ---- */
+/* n modulo one divisor, or modulo each of them. */
+MUST err_t prime_remainder(struct cslice n, uint32_t divisor, uint32_t *out);
+MUST err_t prime_remainders(
+	struct cslice n, const uint32_t *divisors, size_t divisors_n, uint32_t *out);
+/* At least `tests` tests of Miller and Rabin, for numbers that an enemy may have chosen. */
+MUST err_t prime_test(struct cslice n, uint32_t tests, bool *is_prime);
+
 /* ---- passwords ---- */
 MUST err_t bcrypt_pbkdf(struct cslice pass, struct cslice salt, uint32_t rounds, uint8_t *key,
 	size_t key_n); /* own/ */

@@ -176,9 +176,14 @@ int kg_generate(struct kg_options *o)
 	int state = type_and_bits(o, &type, &bits);
 	if (state != KG_OK)
 		return state;
-	if (!o->quiet)
+	if (!o->quiet && !key_type_is_sk(type))
 		(void)printf("Generating public/private %s key pair.\n", short_names[type]);
 	err_t e = key_generate(&k, type, bits, os_rng());
+	if (e == E_KEY_DEVICE)
+		return kg_say(KG_FATAL,
+			"a key of type %s lives in a FIDO device, which this build cannot use: "
+			"make an ed25519 key, or one in the device by another program",
+			short_names[type]);
 	if (e != OK)
 		return kg_say(KG_FATAL, "making the key failed: %s", err_text(e));
 	const char *path = kg_identity_path(o, type, "Enter file in which to save the key");

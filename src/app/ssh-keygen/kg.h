@@ -100,6 +100,8 @@ int kg_known_hosts(struct kg_options *o);
 int kg_print_sshfp(struct kg_options *o);
 int kg_export(struct kg_options *o);
 int kg_import(struct kg_options *o);
+/* -M; files: where the output goes. */
+int kg_moduli(struct kg_options *o, char **files, size_t files_n);
 int kg_show_certs(struct kg_options *o);
 /* -s without another mode. */
 int kg_certify(struct kg_options *o, char **files, size_t files_n);

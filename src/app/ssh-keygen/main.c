@@ -49,6 +49,8 @@ static const char synopsis[] =
 	"       ssh-keygen -L [-f input_keyfile]\n"
 	"       ssh-keygen -k -f krl_file [-u] [-s ca_public] [-z version_number] file ...\n"
 	"       ssh-keygen -Q [-l] -f krl_file [file ...]\n"
+	"       ssh-keygen -M generate [-O option] output_file\n"
+	"       ssh-keygen -M screen [-f input_file] [-O option] output_file\n"
 	"       ssh-keygen -A [-a rounds] [-f prefix_path]\n"
 	"       ssh-keygen -Y find-principals -s signature_file -f allowed_signers_file\n"
 	"       ssh-keygen -Y match-principals -I signer_identity -f allowed_signers_file\n"
@@ -110,13 +112,13 @@ static int parse(struct kg_options *o, int argc, char **argv)
 		if (!f->has_argument)
 			*(bool *)((char *)o + f->at) = true;
 	}
-	bool takes_files =
-		o->sign_action != NULL || o->sig_file != NULL || o->krl_make || o->krl_test;
+	bool takes_files = o->sign_action != NULL || o->sig_file != NULL || o->krl_make ||
+			   o->krl_test || o->moduli != NULL;
 	if (optind < argc && !takes_files) {
 		(void)kg_say(0, "Too many arguments.");
 		return usage();
 	}
-	if (o->option != NULL && !takes_files)
+	if (o->option != NULL && !takes_files && o->sshfp_host == NULL)
 		return kg_say(KG_USAGE, "ssh-keygen: -O is not built yet (options of a mode)");
 	return KG_OK;
 }
@@ -175,6 +177,8 @@ static int run(struct kg_options *o, char **files, size_t files_n)
 		return kg_krl_make(o, files, files_n);
 	if (o->krl_test)
 		return kg_krl_test(o, files, files_n);
+	if (o->moduli != NULL)
+		return kg_moduli(o, files, files_n);
 	if (o->sig_file != NULL && files_n == 0) {
 		(void)kg_say(0, "Too few arguments.");
 		return usage();

@@ -20,7 +20,28 @@ static const struct {
 	uint8_t number;
 } hashes[] = {{HASH_SHA1, 1}, {HASH_SHA256, 2}};
 
-static err_t put_records(const struct kg_options *o, const struct key *k, struct buf *out)
+/* -O hashalg=: only this one; HASH_N: all. */
+static int wanted_hash(const struct kg_options *o, enum hash_id *out)
+{
+	static const char name[] = "hashalg=";
+	*out = HASH_N;
+	for (size_t i = 0; i < o->options_n; i++) {
+		if (strncmp(o->options[i], name, sizeof(name) - 1) != 0)
+			return kg_say(KG_FATAL, "Unsupported option %s", o->options[i]);
+		const char *value = o->options[i] + sizeof(name) - 1;
+		enum hash_id found = HASH_N;
+		for (size_t h = 0; h < ARRAY_N(hashes); h++)
+			if (ascii_eq_nocase(cslice_str(value), hash_name(hashes[h].hash)))
+				found = hashes[h].hash;
+		if (found == HASH_N)
+			return kg_say(KG_FATAL, "Unsupported hash algorithm \"%s\"", value);
+		*out = found;
+	}
+	return KG_OK;
+}
+
+static err_t put_records(
+	const struct kg_options *o, const struct key *k, enum hash_id only, struct buf *out)
 {
 	struct buf blob;
 	uint8_t digest[HASH_MAX], algorithm = algorithm_numbers[key_type_of(k)];
@@ -30,6 +51,8 @@ static err_t put_records(const struct kg_options *o, const struct key *k, struct
 	err_t e = key_blob(k, &blob);
 	for (size_t i = 0; e == OK && i < ARRAY_N(hashes); i++) {
 		size_t n = hash_size(hashes[i].hash);
+		if (only != HASH_N && only != hashes[i].hash)
+			continue;
 		e = hash_once(hashes[i].hash, buf_bytes(&blob), digest);
 		if (o->generic)
 			buf_printf(out, "%s IN TYPE%d \\# %zu %02x %02x ", o->sshfp_host,
@@ -47,14 +70,17 @@ static err_t put_records(const struct kg_options *o, const struct key *k, struct
 
 static int print_records(const struct kg_options *o, const char *path, bool must_exist)
 {
+	enum hash_id only;
 	struct key *k = NULL;
 	struct buf out;
+	if (wanted_hash(o, &only) != KG_OK)
+		return KG_FATAL;
 	err_t e = keyfile_load_public(&k, path, NULL);
 	if (e == E_NOT_FOUND && !must_exist)
 		return KG_OK;
 	buf_init(&out, KEYFILE_MAX);
 	if (e == OK)
-		e = put_records(o, k, &out);
+		e = put_records(o, k, only, &out);
 	int state = KG_OK;
 	if (e == OK)
 		(void)fwrite(out.p, 1, out.n, stdout);
