@@ -68,8 +68,8 @@ MUST err_t ci_keys_add(struct ci_keys *k, struct cslice text);
  */
 MUST err_t ci_merge(struct cslice file, struct ci_keys *keys, bool is_forced, struct buf *tail);
 
-/* place.c: over SFTP.  OK: done, or told why not (*status).  E_SERVICE, E_CLOSED: the server has no
- * SFTP, nothing was done. */
+/* place.c: over SFTP.  OK: done, or told why not (*status).  Else SFTP does not begin: it is not
+ * there, or what should be it says something else; nothing was done, and nothing told. */
 MUST err_t ci_place_sftp(struct ci *c, int *status);
 /* shell.c: by commands of the shell at the other end, over the same connection. */
 int ci_place_shell(struct ci *c);

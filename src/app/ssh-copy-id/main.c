@@ -43,14 +43,17 @@ static int place(struct ci *c)
 	if (copy_connect(&c->conn, &c->copy, &to, c->ev) != OK)
 		return CI_FAILED; /* told */
 	err_t e = catch_signals(c);
-	if (e == OK)
-		e = ci_place_sftp(c, &status);
-	if (e != OK && !c->is_sftp_only && (e == E_SERVICE || e == E_CLOSED))
+	if (e != OK) {
+		(void)copy_close(c->conn);
+		return ci_fail("%s", err_text(e));
+	}
+	e = ci_place_sftp(c, &status);
+	if (e != OK && !c->is_sftp_only)
 		status = ci_place_shell(c);
 	else if (e == E_CLOSED)
 		(void)ci_fail("the server has no SFTP, or ends it at once");
 	else if (e != OK && e != E_SERVICE) /* that one is told */
-		(void)ci_fail("%s", err_text(e));
+		(void)ci_fail("%s", remote_words(&c->remote, e));
 	if (c->conn != NULL)
 		(void)copy_close(c->conn);
 	return status;

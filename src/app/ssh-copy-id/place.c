@@ -300,7 +300,7 @@ static err_t work(struct place *p)
 err_t ci_place_sftp(struct ci *c, int *status)
 {
 	err_t e = remote_start(&c->remote, copy_link(c->conn), 0, 0);
-	if (e == E_SERVICE || e == E_CLOSED) {
+	if (e != OK && e != E_INTERRUPTED) {
 		remote_done(&c->remote);
 		return e;
 	}
@@ -309,8 +309,6 @@ err_t ci_place_sftp(struct ci *c, int *status)
 	buf_init(&p.tail, CI_KEYS_MAX);
 	if (e == OK)
 		e = work(&p);
-	else if (e != E_INTERRUPTED)
-		(void)ci_fail("%s", remote_words(&c->remote, e));
 	if (e != OK && e != E_DENIED && e != E_INTERRUPTED && p.shown != NULL)
 		(void)fail(&p, e, "writing");
 	*status = e == OK ? 0 : CI_FAILED;
