@@ -439,3 +439,40 @@ def test_the_askpass_helper_is_asked(tmp_path):
     helper.chmod(0o700)
     env = {**os.environ, "SSH_ASKPASS": str(helper), "SSH_ASKPASS_REQUIRE": "force"}
     assert good(OURS, "-y", "-f", key, env=env) == (tmp_path / "k.pub").read_text()
+
+
+@pytest.mark.parametrize("kind,bits", [("ed25519", None), ("ecdsa", 521), ("rsa", 2048)])
+@pytest.mark.parametrize("form", ["PPK", "PPK2"])
+@pytest.mark.parametrize("passphrase", ["", "some words"])
+def test_puttygen_and_we_read_each_other(tmp_path, kind, bits, form, passphrase):
+    key, ppk, word = tmp_path / "key", tmp_path / "key.ppk", tmp_path / "word"
+    word.write_text(passphrase)
+    good(OURS, "-q", "-t", kind, *(("-b", bits) if bits else ()), "-N", "", "-C", "two words", "-f", key)
+    ppk.write_text(good(OURS, "-e", "-m", form, "-a", 2, "-N", passphrase, "-f", key))
+    ppk.chmod(0o600)
+    public = key.with_suffix(".pub").read_text().split(None, 2)
+    assert good("puttygen", ppk, "-L", "--old-passphrase", word).split(None, 2) == public
+    # theirs, which they made from ours, is the same key, and its passphrase counts
+    theirs = tmp_path / "theirs.ppk"
+    good("puttygen", ppk, "-P", "-o", theirs, "--old-passphrase", word, "--new-passphrase", word, "--ppk-param",
+         f"version={3 if form == 'PPK' else 2}")
+    assert good(OURS, "-y", "-P", passphrase, "-f", theirs).split(None, 2) == public
+    if passphrase:
+        assert "incorrect passphrase" in run(OURS, "-y", "-P", "other", "-f", theirs).stderr
+    # a new passphrase leaves it a file of PuTTY
+    good(OURS, "-p", "-P", passphrase, "-N", "newer", "-a", 2, "-f", theirs)
+    word.write_text("newer")
+    assert good("puttygen", theirs, "-L", "--old-passphrase", word).split(None, 2) == public
+
+
+def test_moduli_screened_as_the_installed_does(tmp_path, foreign):
+    candidates = tmp_path / "candidates"
+    good(OURS, "-q", "-M", "generate", "-O", "bits=512", candidates)
+    few = tmp_path / "few"
+    few.write_text("".join(candidates.read_text().splitlines(True)[:1500]))
+    found = []
+    for name, program in (("ours", OURS), ("theirs", foreign)):
+        out = tmp_path / name
+        good(program, "-q", "-M", "screen", "-f", few, "-O", "prime-tests=8", out)
+        found.append([line.split()[1:] for line in out.read_text().splitlines() if line])
+    assert found[0] == found[1]

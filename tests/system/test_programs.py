@@ -20,9 +20,10 @@ ALWAYS = {"ssh": {"libcrypto.so.3", "libz.so.1", "libc.so.6"},
           "scp": {"libcrypto.so.3", "libz.so.1", "libc.so.6"},
           "speed": {"libcrypto.so.3", "libz.so.1", "libc.so.6"}, "sftp_server": {"libc.so.6"}}
 # parts that the build may leave out
-MAYBE = {"ssh": {"libIPSec_MB.so.1"}, "sshd": {"libIPSec_MB.so.1", "libseccomp.so.2"}, "keygen": set(), "add": set(), "agent": set(),
-         "sftp": {"libIPSec_MB.so.1", "libedit.so.2"},
-         "scp": {"libIPSec_MB.so.1"}, "speed": {"libIPSec_MB.so.1"}, "sftp_server": set()}
+ARGON2 = "libargon2.so.1"  # key files of PuTTY
+MAYBE = {"ssh": {"libIPSec_MB.so.1", ARGON2}, "sshd": {"libIPSec_MB.so.1", "libseccomp.so.2", ARGON2},
+         "keygen": {ARGON2}, "add": {ARGON2}, "agent": set(), "sftp": {"libIPSec_MB.so.1", "libedit.so.2", ARGON2},
+         "scp": {"libIPSec_MB.so.1", ARGON2}, "speed": {"libIPSec_MB.so.1", ARGON2}, "sftp_server": set()}
 LOADER = {"ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 SANITIZERS = {"libasan.so.8", "libubsan.so.1", "libm.so.6", "libgcc_s.so.1"}
 
