@@ -34,6 +34,13 @@ def start(program, agent, *args, data="", cwd=None, env=None, seconds=60):
                           cwd=cwd, env=full, start_new_session=True, errors="surrogateescape")
 
 
+@pytest.fixture
+def only_ours(ours):
+    """Where OpenSSH 9.2 has other words, or no words."""
+    if not ours.is_bowline:
+        pytest.skip("speaks of our programs")
+
+
 @pytest.fixture(scope="module")
 def their_add(theirs):
     return theirs.beside("ssh-add")
@@ -90,12 +97,14 @@ def test_exit_states_and_words_without_an_agent(ours, tmp_path):
 
 @pytest.mark.parametrize("args,status,words", (
     (("-E", "crc", "-l"), 255, 'Invalid hash algorithm "crc"'), (("-t", "1x"), 1, "Invalid lifetime"),
-    (("-l", "-l"), 255, "-l already specified"), (("-l", "-D"), 255, "Invalid combination of actions"),
+    (("-l", "-l"), 255, "-l flag already specified"), (("-l", "-D"), 255, "Invalid combination of actions"),
     (("-T",), 255, "no keys to test"), (("-t",), 1, "option requires an argument -- t"), (("-Z",), 1, "unknown option -- Z"),
     (("--wrong",), 1, "unknown option -- --wrong"), (("-s", "/x"), 1, "ssh-add: -s is not built yet (PKCS#11 keys)"),
     (("-K",), 1, "ssh-add: -K is not built yet (keys inside a FIDO device)"), (("absent",), 1, "absent: No such file or directory"),
     (("-h", "nowhere.example", "-H", "/dev/null", "x"), 255, 'No host keys found for destination "nowhere.example"')))
-def test_what_is_refused(add, args, status, words):
+def test_what_is_refused(add, ours, args, status, words):
+    if not ours.is_bowline and ("not built" in words or "option" in words):
+        pytest.skip("speaks of our programs")
     done = add(*args)
     assert done.returncode == status and done.stdout == ""
     assert done.stderr.splitlines()[-1] == words
@@ -130,6 +139,7 @@ def test_askpass_answers(add, keys, tmp_path):
     assert done.returncode == 0 and (tmp_path / "asked").read_text() == "Enter passphrase for a: \n"
 
 
+@pytest.mark.usefixtures("only_ours")
 def test_files_that_are_no_keys_and_files_that_are_open(add, keys, tmp_path):
     keys("open", "-t", "ed25519")
     (tmp_path / "open").chmod(0o644)
@@ -163,6 +173,7 @@ def certify(theirs, folder, name, *more):
                    check=True, timeout=60)
 
 
+@pytest.mark.usefixtures("only_ours")
 def test_certificates_come_along_and_end(add, keys, theirs, their_add, agent, tmp_path):
     keys("ca", "-t", "ed25519")
     for name, args in TYPES.items():
@@ -247,6 +258,7 @@ def allow(server, line):
         f.write(line.strip() + "\n")
 
 
+@pytest.mark.usefixtures("only_ours")
 def test_a_key_for_one_destination(add, agent, keys, server, theirs, tmp_path):
     """The installed ssh tells the agent where it connects to; the agent compares with what we sent."""
     keys("a", "-t", "ed25519")
@@ -334,6 +346,7 @@ BAD = {"nothing": b"", "short": b"\0\0", "zero": struct.pack(">I", 0), "huge": s
        "success": agents.frame(6), "refused": agents.frame(5)}
 
 
+@pytest.mark.usefixtures("only_ours")
 @pytest.mark.parametrize("flags", (("-l",), ("-L",), ("-D",), ("-Q",)), ids=lambda f: f[0])
 @pytest.mark.parametrize("kind", BAD)
 def test_answers_that_are_none(ours, tmp_path, kind, flags):
@@ -344,6 +357,7 @@ def test_answers_that_are_none(ours, tmp_path, kind, flags):
     assert done.stdout == "" and len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.usefixtures("only_ours")
 def test_a_list_of_everything(ours, theirs, tmp_path, keys):
     """Unknown types, certificates, comments with newlines and bad UTF-8: the stream stays in step."""
     keys("a", "-t", "ed25519")
@@ -397,6 +411,6 @@ def test_fido_keys_are_given_to_agents_that_have_devices(add, agent, their_add, 
     assert (done.returncode, done.stderr) == (0, "Identity added: sk (a token)\n")
     mine, other = add("-l"), start(their_add, agent, "-l")
     assert mine.stdout == other.stdout and "(ED25519-SK)" in mine.stdout
-    assert add("-d", "sk").stderr == "Identity removed: sk ED25519-SK (a token)\n"
+    assert add("-d", "sk").stderr.startswith("Identity removed: sk ED25519-SK (")
     done = add("sk", env={"SSH_SK_PROVIDER": "/absent.so"})       # it went along, and the agent said no
     assert (done.returncode, done.stderr) == (1, 'Could not add identity "sk": agent refused operation\n')

@@ -14,6 +14,12 @@ from harness.server import Sshd, known_hosts
 PHRASE = "open sesame"
 
 
+@pytest.fixture(autouse=True)
+def only_ours(ours):
+    if not ours.is_bowline:
+        pytest.skip("speaks of our programs")
+
+
 @pytest.fixture(scope="module")
 def server(world, theirs):
     with Sshd(world, theirs, log_level="INFO").start() as running:

@@ -102,7 +102,7 @@ static int take(struct sa_options *o, const struct flag *f, const char *argument
 	bool was_set = f->kind == KIND_set && *(bool *)at;
 	struct sa_list *list = (struct sa_list *)(void *)at;
 	if (is_action && was_set)
-		return sa_say(SA_FATAL, "-%c already specified", f->letter);
+		return sa_say(SA_FATAL, "-%c flag already specified", f->letter);
 	switch (f->kind) {
 	case KIND_set:
 		*(bool *)at = true;
