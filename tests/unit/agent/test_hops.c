@@ -130,6 +130,10 @@ static const struct {
 	{">a a>b b>c",            "a- c.",        "u",    HIDDEN},
 	{">a a>b b>c",            "b- c.",        "u",    HIDDEN},
 	{">a a>b b>c",            "a- b-",        "u",    SEEN},
+	{">a a>b b>a a>a a>c",    "a- b- a.",     "u",    SEEN | SIGNS}, /* back again */
+	{">a a>b b>a a>a a>c",    "a- b- a- a.",  "u",    SEEN | SIGNS},
+	{">a a>b b>a a>a a>c",    "a- b- a- a- c.", "u",  SEEN | SIGNS},
+	{">a a>b b>a a>a a>c",    "a- b- a- a-",  "u",    SEEN},
 	{"a>b",                   "a- b.",        "u",    HIDDEN},       /* nobody may begin */
 	{">u@a",                  "a.",           "u",    SEEN | SIGNS},
 	{">u@a",                  "a.",           "v",    SEEN},         /* listing knows no user */
