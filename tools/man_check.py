@@ -278,7 +278,7 @@ def check_algorithms(check, page, is_server):
 
 def check_authorized_keys(check, page):
     source = code("src/key/ak_options.c")
-    permits = set(re.findall(r'^\t\{"([\w-]+)",\s*K_(?:PERMIT|IGNORED)\b', source, re.M))
+    permits = set(re.findall(r'^\t\{"([\w-]+)",\s*K_(?:PERMIT|TOUCH|VERIFY)\b', source, re.M))
     names = set(re.findall(r'^\t\{"([\w-]+)",\s*K_\w+', source, re.M)) | {"no-" + p for p in permits}
     told = macro_words(page.section("AUTHORIZED KEYS"), "Cm")
     check.same(page.name, "authorized_keys option", names, {w for w in told if re.fullmatch(r"[a-z0-9-]+", w)})

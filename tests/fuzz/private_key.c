@@ -16,6 +16,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 static bool is_slow(struct cslice file)
 {
 	return memmem(file.p, file.n, "bcrypt", 6) != NULL ||
+	       memmem(file.p, file.n, "Argon2-", 7) != NULL ||
 	       memmem(file.p, file.n, "YmNyeXB0", 8) != NULL ||
 	       memmem(file.p, file.n, "JjcnlwdA", 8) != NULL ||
 	       memmem(file.p, file.n, "iY3J5cHQ", 8) != NULL;
