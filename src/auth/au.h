@@ -19,7 +19,7 @@
  * -------------------------------------------------------------------------------------------------------
  */
 struct au_identity {      /* a key that may be offered, in order */
-	const char *name; /* file name or agent comment, for messages */
+	const char *name; /* how it is shown in messages: name, type, fingerprint */
 	const struct key *pub;
 	bool is_sure; /* private half at hand without a question: sign at once instead of asking
 			 first */

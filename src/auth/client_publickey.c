@@ -124,7 +124,7 @@ static err_t offer(struct au_client *au, size_t i)
 	au->pk.knew_algs = tp_peer_sig_algs(au->env.tp).n > 0;
 	buf_clear(&au->pk.blob);
 	TRY(key_blob_any(id->pub, &au->pk.blob));
-	log_debug1("Offering public key: %s %s", id->name, key_shown(id->pub));
+	log_debug1("Offering public key: %s", id->name);
 	return id->is_sure ? ask_sign(au) : send_key(au, cslice_of(NULL, 0));
 }
 
@@ -160,7 +160,7 @@ static err_t publickey_message(struct au_client *au, struct cslice body)
 		return E_UNEXPECTED;
 	au->outstanding = AU_OUT_NOTHING;
 	au->pk.is_accepted = true;
-	log_debug1("Server accepts key: %s %s", id->name, key_shown(id->pub));
+	log_debug1("Server accepts key: %s", id->name);
 	return ask_sign(au);
 }
 

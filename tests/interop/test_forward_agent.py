@@ -294,3 +294,77 @@ def test_git_signs_in_through_a_lent_agent(world, ours, agent):
                 f"git -C ../far.git log --oneline main; rm -rf $d")
         code, out, err = ask(world, ours, first, agent.env, work, "-A")
         assert code == 0 and "one" in out, (out, err)
+
+
+# ---- keys with destinations, and the order of keys ----
+
+def known(folder, *servers):
+    path = folder / "known_for_agent"
+    path.write_text("".join(f"[{s.host}]:{s.port} {key}\n" for s in servers for key in s.host_publics))
+    return path
+
+
+def by_agent(world, programs, server, env, remote, *options):
+    """A login with what the agent has and nothing else."""
+    command = [str(programs.ssh), "-F", "none", "-p", str(server.port), "-l", server.user, "-oBatchMode=yes",
+               "-oIdentityFile=none", "-oStrictHostKeyChecking=no", "-oUserKnownHostsFile=/dev/null", *options,
+               server.host, remote]
+    return feed(command, None, 60, env)
+
+
+@pytest.mark.parametrize("agents", ("theirs", "ours"))
+def test_a_key_with_a_destination_opens_that_one_only(world, ours, theirs, agents):
+    program = {"theirs": shutil.which("ssh-agent"), "ours": str(Path(ours.ssh).parent / "ssh-agent")}[agents]
+    if agents == "ours" and not Path(program).exists():
+        program = str(Path(ours.ssh).parent.parent / "ssh-agent" / "ssh-agent")
+    with Lent(world, program=program) as lent, Sshd(world, ours).start() as right, \
+            Sshd(world, ours, host_kinds=("ecdsa-256",), name="wrong").start() as wrong:
+        lent.add("-H", str(known(lent.dir, right)), "-h", f"[{right.host}]:{right.port}",
+                 str(world.keys.path("ecdsa-256")))
+        code, out, err = by_agent(world, ours, right, lent.env, "echo in")
+        assert (code, out) == (0, b"in\n"), err
+        code, out, err = by_agent(world, ours, wrong, lent.env, "echo in")
+        assert code == 255 and b"in" not in out, err
+
+
+def test_a_key_with_two_hops_goes_that_way_only(world, pair):
+    """The agent allows here to first to second; not here to second, and not on from the second."""
+    client, programs = pair
+    with Lent(world) as lent, Sshd(world, programs).start() as first, \
+            Sshd(world, programs, host_kinds=("ecdsa-256",), name="second").start() as second:
+        one, two = (f"[{s.host}]:{s.port}" for s in (first, second))
+        lent.add("-H", str(known(lent.dir, first, second)), "-h", one, "-h", f"{one}>{two}",
+                 str(world.keys.path("ecdsa-256")))
+        hop = (f"{programs.ssh} -F none -p {second.port} -l {second.user} -oStrictHostKeyChecking=no "
+               f"-oUserKnownHostsFile=/dev/null -oBatchMode=yes -oIdentityFile=none {second.host} echo there")
+        code, out, err = by_agent(world, client, first, lent.env, hop, "-A")
+        assert code == 0 and out == b"there\n", err
+        code, out, err = by_agent(world, client, second, lent.env, "echo in", "-A")
+        assert code == 255 and b"in" not in out, err
+
+
+def test_the_key_that_the_user_names_goes_before_thirty_of_the_agent(world, ours, theirs):
+    with Lent(world) as lent, Sshd(world, theirs, ["MaxAuthTries 6"]).start() as server:
+        (server.dir / "authorized_keys").write_text(world.keys.public("ed25519") + "\n")
+        for i in range(30):
+            path = lent.dir / f"key{i}"
+            subprocess.run([theirs.keygen, "-q", "-t", "ed25519", "-N", "", "-f", str(path)], check=True)
+            lent.add(str(path))
+        code, out, err = by_agent(world, ours, server, lent.env, "echo in", f"-oIdentityFile={world.keys.path('ed25519')}")
+        assert (code, out) == (0, b"in\n"), err
+        code, out, err = by_agent(world, ours, server, lent.env, "echo in")
+        assert code == 255 and "Too many authentication failures" in err
+        assert err.count("the server does not take it for this user") >= 5 and "IdentitiesOnly" in err
+
+
+def test_z_shows_the_keys_in_their_order(world, ours, agent):
+    path = world.keys.path("ed25519")
+    code, out, err = feed([str(ours.ssh), "-F", "none", "-Z", "-i", str(path), "-i", str(world.keys.path("rsa-2048")),
+                           "a-host"], None, 30, agent.env)
+    lines = out.decode().splitlines()
+    prints = {kind: subprocess.run([ours.keygen, "-lf", str(world.keys.path(kind))], capture_output=True,
+                                   text=True).stdout.split()[1] for kind in ("ed25519", "rsa-2048", "ecdsa-256")}
+    assert code == 0, err
+    assert lines == [f"{world.keys.path('rsa-2048')} RSA {prints['rsa-2048']} explicit agent",
+                     f"{path} ED25519 {prints['ed25519']} explicit",
+                     f"user-ecdsa-256 ECDSA {prints['ecdsa-256']} agent"]

@@ -195,6 +195,8 @@ static err_t on_tp_event(void *arg, struct tp_event *e)
 	case TP_EV_CLOSED:
 		s->hooks->words(s);
 		say_disconnect(s, e);
+		if (s->is_login_started && !s->is_logged_in)
+			login_say_cut(s, cslice_of(e->body.p, e->body.n));
 		return OK;
 	default:
 		return OK;

@@ -54,7 +54,8 @@ struct identity {
 	struct key *pub;
 	struct key *priv;         /* at hand; else NULL */
 	char *comment;            /* of the private file, once it was opened; NULL = not known */
-	bool is_agent, is_listed; /* listed: by the user, so a missing file is told */
+	bool is_agent, is_listed; /* listed: a file that the user named */
+	char *shown;              /* name, type, fingerprint and where it is */
 	bool is_in_agent;         /* the agent has it, whoever signs */
 	const char *fate;         /* what happened on this side, for the message; NULL = nothing */
 };
@@ -229,6 +230,14 @@ struct identity *identity_plain_of(struct ssh *s, const struct key *cert, uint32
 void identity_unlock(struct ssh *s, struct identity *id);
 void identity_to_agent(struct ssh *s, struct identity *id);
 
+/* Shown for each, as -Z prints them and the debug words have them. */
+void identities_show(struct ssh *s);
+/* Keys of the agent that are not there any more are not offered. */
+void identities_hide(struct ssh *s, const bool there[IDENTITIES_MAX]);
+
+/* agent_bind.c: at the login, with the host's proof at hand. */
+void identities_bind(struct ssh *s);
+
 /* The socket of the agent to be asked, and of one that a value names.  Gives copies; NULL = none.
  */
 char *identity_agent_path(struct ssh *s);
@@ -259,6 +268,8 @@ void ssh_alive_arm(struct ssh *s); /* ServerAliveInterval */
 
 /* refused.c: the cause, for the person. */
 void login_say_refused(struct ssh *s, struct cslice methods);
+/* The server has ended the login by itself: what had been tried. */
+void login_say_cut(struct ssh *s, struct cslice text);
 
 /* client.c: the run. */
 /* Before all else: stdin, stdout, stderr are open, the log goes to stderr, the library runs, who we

@@ -22,6 +22,7 @@ struct collect {
 static void identity_done(struct identity *id)
 {
 	free(id->name);
+	free(id->shown);
 	free(id->comment);
 	key_free(id->pub);
 	key_free(id->priv);
@@ -136,6 +137,7 @@ static void add_file(struct collect *c, const char *path)
 		identity_done(&id);
 		return;
 	}
+	id.is_listed = c->s->cfg.identity_files_set;
 	c->files[c->files_n++] = id;
 }
 
@@ -280,6 +282,7 @@ static void keep_files(struct collect *c)
 			identity_done(id);
 		}
 	}
+	c->files_n = 0;
 }
 
 void identities_load(struct ssh *s)
@@ -297,18 +300,74 @@ void identities_load(struct ssh *s)
 	for (size_t i = 0; i < c->certs_n; i++)
 		keep(s, &c->certs[i]);
 	keep_configured_agent_keys(c);
+	/* What the user named goes before what happens to be in the agent. */
+	if (s->cfg.identity_files_set)
+		keep_files(c);
 	keep_others_of_agent(c);
 	keep_files(c);
 	free(c);
+	identities_show(s);
+}
+
+static void tell_engine(struct ssh *s)
+{
 	for (size_t i = 0; i < s->ids_n; i++) {
 		const struct identity *id = &s->ids[i];
 		uint32_t unused;
 		const struct identity *plain = identity_plain_of(s, id->pub, &unused);
 		bool is_sure = id->priv != NULL || (plain != NULL && plain->priv != NULL);
-		s->au_ids[i] = (struct au_identity){id->name, id->pub, is_sure};
-		log_debug1("Will attempt key: %s %s%s", id->name, key_shown(id->pub),
-			id->is_agent ? " agent" : "");
+		s->au_ids[i] = (struct au_identity){
+			id->shown != NULL ? id->shown : id->name, id->pub, is_sure};
 	}
+}
+
+static void show(struct identity *id, int hash)
+{
+	struct buf text;
+	buf_init(&text, 65536);
+	buf_printf(&text, "%s %s ", id->name, key_shown(id->pub));
+	if (key_fingerprint(id->pub, (enum hash_id)hash, &text) != OK)
+		buf_printf(&text, "?");
+	buf_printf(&text, "%s%s", id->is_listed ? " explicit" : "",
+		id->is_agent || id->is_in_agent ? " agent" : "");
+	buf_put_u8(&text, 0);
+	if (buf_err(&text) == OK)
+		id->shown = strdup((const char *)text.p);
+	buf_done(&text);
+}
+
+void identities_show(struct ssh *s)
+{
+	for (size_t i = 0; i < s->ids_n; i++) {
+		show(&s->ids[i], s->cfg.fingerprint_hash);
+		log_debug1("Will attempt key: %s",
+			s->ids[i].shown != NULL ? s->ids[i].shown : s->ids[i].name);
+	}
+	tell_engine(s);
+}
+
+void identities_hide(struct ssh *s, const bool there[IDENTITIES_MAX])
+{
+	size_t n = 0;
+	for (size_t i = 0; i < s->ids_n; i++) {
+		struct identity *id = &s->ids[i];
+		bool is_file = id->is_in_agent; /* one of these is a key of the agent too */
+		if (id->is_agent && !there[i]) {
+			log_debug1("the agent keeps this key from the host: %s", id->name);
+			id->is_agent = false;
+			if (!is_file) {
+				identity_done(id);
+				continue;
+			}
+		}
+		if (n != i) {
+			s->ids[n] = *id;
+			*id = (struct identity){0};
+		}
+		n++;
+	}
+	s->ids_n = n;
+	tell_engine(s);
 }
 
 void identities_done(struct ssh *s)

@@ -46,6 +46,7 @@ static err_t choose_methods(struct ssh *s)
 err_t login_start(struct ssh *s)
 {
 	s->is_login_started = true;
+	identities_bind(s);
 	TRY(choose_methods(s));
 	s->au_env = (struct au_client_env){
 		.tp = s->tp,

@@ -5,6 +5,8 @@
  * The last lines name the cause: what this side left out, or what to look at on the server.  The
  * server is only named where it was the one that said no.
  */
+#include <string.h>
+
 #include "app/client/client.h"
 #include "key/cert.h"
 
@@ -159,6 +161,19 @@ static void say_about_passwords(const struct ssh *s, struct cslice methods)
 		ssh_say(LOG_L_INFO,
 			"A password would be taken, but PreferredAuthentications is \"%s\".",
 			s->cfg.preferred_auth);
+}
+
+#define TOO_MANY "Too many authentication failures"
+
+void login_say_cut(struct ssh *s, struct cslice text)
+{
+	if (s->au == NULL || !is_any_tried(s))
+		return;
+	say_keys(s);
+	if (text.n >= strlen(TOO_MANY) && memcmp(text.p, TOO_MANY, strlen(TOO_MANY)) == 0)
+		ssh_say(LOG_L_INFO,
+			"The server counts each key. Name the right one with -i (IdentityFile), "
+			"which goes first; IdentitiesOnly yes leaves the others out.");
 }
 
 void login_say_refused(struct ssh *s, struct cslice methods)

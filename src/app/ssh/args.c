@@ -50,6 +50,13 @@ static err_t flag_dump(struct ssh *s, const char *argument)
 	return OK;
 }
 
+static err_t flag_keys(struct ssh *s, const char *argument)
+{
+	(void)argument;
+	s->cli->mode = SSH_KEYS;
+	return OK;
+}
+
 static err_t flag_query(struct ssh *s, const char *argument)
 {
 	s->cli->mode = SSH_QUERY;

@@ -92,6 +92,15 @@ static int dump(struct ssh *s)
 	return is_fine ? 0 : SSH_EXIT_ERROR;
 }
 
+/* -Z: the keys that a login would try, in order. */
+static int show_keys(struct ssh *s)
+{
+	identities_load(s);
+	for (size_t i = 0; i < s->ids_n; i++)
+		printf("%s\n", s->ids[i].shown != NULL ? s->ids[i].shown : s->ids[i].name);
+	return fflush(stdout) == 0 ? 0 : SSH_EXIT_ERROR;
+}
+
 static int run_mode(struct ssh *s)
 {
 	if (s->cli->mode == SSH_VERSION) {
@@ -112,6 +121,8 @@ static int run_mode(struct ssh *s)
 		return SSH_EXIT_ERROR;
 	if (s->cli->mode == SSH_DUMP)
 		return dump(s);
+	if (s->cli->mode == SSH_KEYS)
+		return show_keys(s);
 	if (s->cfg.session_type == CFG_SESSION_SUBSYSTEM && !s->args.has_command) {
 		ssh_say(LOG_L_FATAL, "You must specify a subsystem to invoke.");
 		return SSH_EXIT_ERROR;

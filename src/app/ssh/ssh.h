@@ -12,7 +12,7 @@
 #include "os/tty.h"
 #include "run/chanio.h"
 
-enum ssh_mode { SSH_CONNECT, SSH_DUMP, SSH_QUERY, SSH_VERSION };
+enum ssh_mode { SSH_CONNECT, SSH_DUMP, SSH_QUERY, SSH_VERSION, SSH_KEYS };
 
 struct cli {
 	enum ssh_mode mode;
