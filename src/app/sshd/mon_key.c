@@ -230,8 +230,7 @@ static err_t take_key(struct monitor *m, const struct ps_req_key_allowed *req)
 		return E_DENIED;
 	}
 	if (mon_methods_is_used(m, key->k)) {
-		log_put(LOG_L_INFO, "refusing previously-used %s key",
-			key_shown(key->k));
+		log_put(LOG_L_INFO, "refusing previously-used %s key", key_shown(key->k));
 		return E_DENIED;
 	}
 	const struct cert *c = key_cert(key->k);
