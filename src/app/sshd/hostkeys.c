@@ -20,6 +20,7 @@ static void one_done(struct host_key *h)
 	buf_done(&h->text);
 	buf_done(&h->cert);
 	buf_done(&h->blob);
+	free(h->agent);
 	free(h->path);
 	*h = (struct host_key){.path = NULL};
 }
@@ -50,7 +51,10 @@ static err_t take_cert(struct host_key *h)
 /* Fills k and blob from text and cert. */
 static err_t one_parse(struct host_key *h)
 {
-	TRY(key_read_private(&h->k, buf_bytes(&h->text), cslice_of(NULL, 0), NULL));
+	if (h->agent != NULL)
+		TRY(key_parse_public_line(&h->k, buf_bytes(&h->text), NULL));
+	else
+		TRY(key_read_private(&h->k, buf_bytes(&h->text), cslice_of(NULL, 0), NULL));
 	key_set_rng(h->k, os_rng());
 	if (h->cert.n > 0)
 		TRY(take_cert(h));
@@ -73,6 +77,20 @@ static bool is_private_enough(const char *path, const struct stat *st)
 	return false;
 }
 
+/* Does the file hold a private key that can be used as it is? */
+static bool is_private_here(const char *path)
+{
+	struct buf text;
+	struct stat st;
+	struct key *k = NULL;
+	buf_init(&text, KEY_FILE_MAX + (32 << 10));
+	bool is_here = file_read_stat(path, KEY_FILE_MAX, &text, &st) == OK &&
+		       key_read_private(&k, buf_bytes(&text), cslice_of(NULL, 0), NULL) == OK;
+	key_free(k);
+	buf_done(&text);
+	return is_here;
+}
+
 /* is_asked: the configuration names the file; a default one that is not there is no fault. */
 static err_t one_read(struct host_key *h, const char *path, bool is_asked)
 {
@@ -93,6 +111,24 @@ static err_t one_read(struct host_key *h, const char *path, bool is_asked)
 		log_put(LOG_L_ERROR, "Unable to load host key \"%s\": %s", path, err_text(e));
 		return e;
 	}
+	return text_dup(cslice_str(path), &h->path);
+}
+
+/* The file itself where it holds the private half, else the agent. */
+static err_t one_find(struct host_key *h, const char *path, bool is_asked, const char *agent)
+{
+	struct host_key by_agent;
+	if (agent == NULL)
+		return one_read(h, path, is_asked);
+	one_init(&by_agent);
+	if (host_agent_read(&by_agent, path, agent) != OK || is_private_here(path)) {
+		one_done(&by_agent);
+		return one_read(h, path, is_asked);
+	}
+	one_done(h);
+	*h = by_agent;
+	log_debug1("will rely on agent for hostkey %s", path);
+	TRY(key_blob(h->k, &h->blob));
 	return text_dup(cslice_str(path), &h->path);
 }
 
@@ -162,6 +198,8 @@ static err_t cert_fill(struct host_key *h, const struct host_key *plain, const s
 	TRY(buf_err(&h->text));
 	TRY(buf_err(&h->cert));
 	TRY(text_dup(cslice_str(plain->path), &h->path));
+	if (plain->agent != NULL)
+		TRY(text_dup(cslice_str(plain->agent), &h->agent));
 	return one_parse(h);
 }
 
@@ -197,15 +235,17 @@ static void cert_add(
 
 void host_keys_read(struct host_keys *keys, const struct server_config *c)
 {
+	char *agent = host_agent_path(c);
 	keys->n = 0;
 	for (size_t i = 0; i < c->host_keys.n && keys->n < HOST_KEYS_OWN; i++) {
 		struct host_key *h = &keys->v[keys->n];
 		one_init(h);
-		if (one_read(h, c->host_keys.v[i], c->host_keys_set) == OK)
+		if (one_find(h, c->host_keys.v[i], c->host_keys_set, agent) == OK)
 			keys->n++;
 		else
 			one_done(h);
 	}
+	free(agent);
 	for (size_t i = 0; i < c->host_certificates.n; i++) {
 		struct key *cert = NULL;
 		struct buf line;
@@ -223,6 +263,7 @@ void host_keys_put(const struct host_keys *keys, struct buf *out)
 		buf_put_cstring(out, keys->v[i].path);
 		buf_put_string(out, buf_bytes(&keys->v[i].text));
 		buf_put_string(out, buf_bytes(&keys->v[i].cert));
+		buf_put_cstring(out, keys->v[i].agent != NULL ? keys->v[i].agent : "");
 	}
 }
 
@@ -232,7 +273,8 @@ err_t host_keys_get(struct host_keys *out, struct cslice frozen)
 	struct host_keys keys = {.n = 0};
 	err_t e = OK;
 	while (e == OK && r.n > 0 && !r.bad) {
-		struct cslice path = rd_text(&r), text = rd_str(&r), cert = rd_str(&r);
+		struct cslice path = rd_text(&r), text = rd_str(&r), cert = rd_str(&r),
+			      agent = rd_text(&r);
 		if (r.bad || keys.n == HOST_KEYS_MAX) {
 			e = E_FORMAT;
 			break;
@@ -247,6 +289,8 @@ err_t host_keys_get(struct host_keys *out, struct cslice frozen)
 			e = buf_err(&h->cert);
 		if (e == OK)
 			e = text_dup(path, &h->path);
+		if (e == OK && agent.n > 0)
+			e = text_dup(agent, &h->agent);
 		if (e == OK)
 			e = one_parse(h);
 	}

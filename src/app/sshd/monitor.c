@@ -153,7 +153,7 @@ static err_t mon_sign_host(
 	if (!is_first)
 		pace_signature(m);
 	buf_clear(&m->reply);
-	TRY(key_sign(h->k, key_alg_sig(req->alg, NULL), cslice_of(x.hash, x.hash_n), &m->reply));
+	TRY(host_key_sign(h, key_alg_sig(req->alg, NULL), cslice_of(x.hash, x.hash_n), &m->reply));
 	if (is_first) {
 		buf_put(&m->peer_version, x.client_version.p, x.client_version.n);
 		TRY(buf_err(&m->peer_version));
@@ -206,7 +206,7 @@ static err_t mon_prove_host(
 	buf_put_string(&m->reply2, cslice_of(m->session_id, m->session_id_n));
 	buf_put_string(&m->reply2, buf_bytes(&h->blob));
 	TRY(buf_err(&m->reply2));
-	TRY(key_sign(h->k, alg, buf_bytes(&m->reply2), &m->reply));
+	TRY(host_key_sign(h, alg, buf_bytes(&m->reply2), &m->reply));
 	rep->ok = true;
 	rep->sig = buf_bytes(&m->reply);
 	return OK;

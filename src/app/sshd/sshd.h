@@ -74,6 +74,7 @@ bool mon_methods_possible(const struct server_config *c);
 struct host_key {
 	char *path;
 	struct buf text; /* the file, for handing over; wiped */
+	char *agent;     /* NULL: the private half is here; else text is the public line */
 	struct buf cert; /* the line of the certificate; empty: a plain key */
 	struct key *k;
 	struct buf blob; /* public; of a certificate, that */
@@ -87,6 +88,14 @@ void host_keys_read(struct host_keys *keys, const struct server_config *c);
 void host_keys_put(const struct host_keys *keys, struct buf *out); /* with private parts */
 MUST err_t host_keys_get(struct host_keys *out, struct cslice frozen);
 void host_keys_done(struct host_keys *keys); /* wipes */
+
+/* hostkey_agent.c.  The socket of HostKeyAgent, owned; NULL: none, or nobody answers (told). */
+char *host_agent_path(const struct server_config *c);
+/* A host key of which only the public half need be there: path, or path.pub. */
+MUST err_t host_agent_read(struct host_key *h, const char *path, const char *agent);
+/* By the key itself or by the agent; alg: of the signature.  Appended.  Blocks. */
+MUST err_t host_key_sign(
+	const struct host_key *h, struct cslice alg, struct cslice tbs, struct buf *sig);
 
 /* ---- what a monitor starts from (setup.c) ---- */
 struct setup {
