@@ -105,7 +105,8 @@ def as_user(folder, env, programs_env):
 
 def run(name, p, shared=None):
     """{"ok", "counts", "seconds", "text"} of one script."""
-    folder = world.scratch(f"regress-{name}")
+    # Not the script's name: hostkey-agent takes every line with "hostkey" out of its configurations.
+    folder = world.scratch("regress")
     obj = folder / "obj"
     obj.mkdir()
     for tool in ("netcat", "modpipe", "mkdtemp", "setuid-allowed", "check-perm", "valgrind-out"):

@@ -72,18 +72,20 @@ static void add_cert(struct identity *list, size_t *n, const char *name, struct 
 	list[(*n)++] = id;
 }
 
-/* FILE-cert.pub, where no certificate is configured. */
+/* FILE-cert.pub, or a certificate in the place of FILE.pub, where no certificate is configured. */
 static void add_cert_beside(struct collect *c, const char *path)
 {
-	struct buf name;
-	if (c->s->cfg.certificate_files_set)
-		return;
-	buf_init(&name, 65536);
-	buf_printf(&name, "%s-cert.pub", path);
-	buf_put_u8(&name, 0);
-	if (buf_err(&name) == OK)
-		add_cert(c->files, &c->files_n, path, identity_cert_read((const char *)name.p));
-	buf_done(&name);
+	static const char *const ends[] = {"-cert.pub", ".pub"};
+	for (size_t i = 0; i < ARRAY_N(ends) && !c->s->cfg.certificate_files_set; i++) {
+		struct buf name;
+		buf_init(&name, 65536);
+		buf_printf(&name, "%s%s", path, ends[i]);
+		buf_put_u8(&name, 0);
+		if (buf_err(&name) == OK)
+			add_cert(c->files, &c->files_n, path,
+				identity_cert_read((const char *)name.p));
+		buf_done(&name);
+	}
 }
 
 static void add_certs(struct collect *c)
