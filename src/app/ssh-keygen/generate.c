@@ -17,13 +17,15 @@ static const char *const short_names[KEY_TYPE_N] = {
 };
 #undef KT
 
-/* "ecdsa" or "ecdsa-sha2-nistp384", any case: as people and scripts type it. */
+/* "ecdsa" or "ecdsa-sha2-nistp384", any case: as people and scripts type it; or how the key is to
+ * sign ("rsa-sha2-256"). */
 static bool type_find(const char *text, enum key_type *out)
 {
 	for (size_t t = 0; t < KEY_TYPE_N; t++) {
 		struct cslice s = cslice_str(text);
 		if (ascii_eq_nocase(s, short_names[t]) ||
-			ascii_eq_nocase(s, key_type_name((enum key_type)t))) {
+			ascii_eq_nocase(s, key_type_name((enum key_type)t)) ||
+			key_alg_fits((enum key_type)t, s)) {
 			*out = (enum key_type)t;
 			return true;
 		}
