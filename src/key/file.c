@@ -27,7 +27,7 @@ static bool find(struct cslice in, const char *what, size_t *at)
 	size_t n = strlen(what);
 	if (in.n < n)
 		return false;
-	const uint8_t *hit = memmem(in.p, in.n, what, n);
+	const uint8_t *hit = in.p != NULL && in.n >= n ? memmem(in.p, in.n, what, n) : NULL;
 	if (hit == NULL)
 		return false;
 	*at = (size_t)(hit - in.p);
@@ -235,7 +235,7 @@ err_t key_read_private(
 
 err_t key_read_private_public(struct key **out, struct cslice file, struct buf *comment)
 {
-	struct armoured a;
+	struct armoured a = {0};
 	struct buf body;
 	struct key *k = NULL;
 	if (file.n > KEY_FILE_MAX)

@@ -220,7 +220,7 @@ static err_t keys_of_v2(struct cslice passphrase, struct keys *k)
 
 static err_t keys_of_v3(const struct ppk *f, struct cslice passphrase, struct keys *k)
 {
-	uint8_t all[DERIVED];
+	uint8_t all[DERIVED] = {0};
 	TRY(argon2_derive(&f->cost, passphrase, cslice_of(f->salt, f->salt_n),
 		(struct slice){all, sizeof(all)}));
 	memcpy(k->cipher_iv, all, 48);

@@ -51,7 +51,8 @@ static err_t bytes_dup(struct cslice s, struct slice *out)
 		return E_MEM;
 	if (s.n > 0)
 		memmove(p, s.p, s.n);
-	*out = (struct slice){p, s.n};
+	out->p = p;
+	out->n = s.n;
 	return OK;
 }
 

@@ -262,6 +262,11 @@ void os_signals_reset(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+void ev_signal_ignore(int signo)
+{
+	(void)signal(signo, SIG_IGN);
+}
+
 void os_sigpipe_ignore(void)
 {
 	(void)signal(SIGPIPE, SIG_IGN);

@@ -57,6 +57,7 @@ typedef void ev_signal_fn(void *arg, int signo);
 MUST err_t ev_signals(struct ev *ev, const int *signos, size_t n, ev_signal_fn *fn, void *arg);
 /* In a child after fork, before exec: default dispositions and an empty mask. */
 void os_signals_reset(void);
+void ev_signal_ignore(int signo);
 /* SIGPIPE and SIGXFSZ are ignored: the write tells. */
 void os_sigpipe_ignore(void);
 

@@ -103,6 +103,27 @@ def as_user(folder, env, programs_env):
     return {"user": who.pw_uid, "group": who.pw_gid, "extra_groups": []}
 
 
+def edited(name, folder, p):
+    """The script as it is run.  Where 10.5 has another rule than the scripts, scripts.toml says which words change for
+    the tested programs (`edit`); every one of them must be there."""
+    original = REGRESS / f"{name}.sh"
+    changes = TABLE["pass"].get(name, {}).get("edit", ())
+    if not p.is_bowline or not changes:
+        return original
+    text = original.read_text()
+    for before, after in changes:
+        if before not in text:
+            raise RuntimeError(f"{name}.sh has no {before!r}")
+        text = text.replace(before, after)
+    beside = folder / "src"             # the scripts look for their helpers beside themselves
+    beside.mkdir()
+    for other in REGRESS.iterdir():
+        if other != original:
+            (beside / other.name).symlink_to(other)
+    (beside / original.name).write_text(text)
+    return beside / original.name
+
+
 def run(name, p, shared=None):
     """{"ok", "counts", "seconds", "text"} of one script."""
     # Not the script's name: hostkey-agent takes every line with "hostkey" out of its configurations.
@@ -129,7 +150,7 @@ def run(name, p, shared=None):
     is_user = TABLE["pass"].get(name, {}).get("as") == "user"
     who = as_user(folder, env, ("TEST_SSH_SSHAGENT", "TEST_SSH_SSHADD")) if is_user else {}
     begin = time.monotonic()
-    child = subprocess.Popen(["sh", str(REGRESS / "test-exec.sh"), str(obj), str(REGRESS / f"{name}.sh")], env=env,
+    child = subprocess.Popen(["sh", str(REGRESS / "test-exec.sh"), str(obj), str(edited(name, folder, p))], env=env,
                              cwd=obj, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                              errors="replace", start_new_session=True, **who)
     try:

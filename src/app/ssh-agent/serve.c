@@ -271,7 +271,7 @@ static err_t loop_start(struct agent_loop *l, bool in_front)
 	TRY(ev_new(&l->ev));
 	TRY(agent_asker_new(&l->asker, l->ev));
 	if (!in_front)
-		(void)signal(SIGINT, SIG_IGN);
+		ev_signal_ignore(SIGINT);
 	TRY(ev_signals(l->ev, signos, ARRAY_N(signos) - (in_front ? 0 : 1), on_signal, l));
 	for (size_t i = 0; i < l->listen->n; i++) {
 		l->doors[i] = (struct ev_io){

@@ -113,10 +113,8 @@ static err_t find_file(struct place *p)
 		e = text_dup(buf_bytes(&safe), &p->shown);
 	buf_done(&safe);
 	char *name = strdup(target);
-	if (e == OK && name == NULL)
-		e = E_MEM;
 	if (e == OK)
-		e = make_directories(p, name);
+		e = name != NULL ? make_directories(p, name) : E_MEM;
 	/* A server that does not resolve names gives an error: then the name itself. */
 	if (e == OK && remote_realpath(p->r, name, &p->path) != OK) {
 		if (p->r->end != OK)
