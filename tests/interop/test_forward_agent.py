@@ -15,6 +15,7 @@ import pytest
 from harness import world as worlds
 from harness.client import Ssh, feed
 from harness.lent import Lent
+from harness.programs import for_everyone
 from harness.server import Sshd
 
 SHOW = 'ssh-add -L; echo "status $?"; echo "at $SSH_AUTH_SOCK"'
@@ -157,7 +158,7 @@ def test_two_hops(world, pair, agent):
     """The agent of the first machine opens the door to the third."""
     client, programs = pair
     with Sshd(world, programs).start() as first, Sshd(world, programs, name="second").start() as second:
-        hop = (f"{programs.ssh} -F none -A -p {second.port} -l {second.user} -oStrictHostKeyChecking=no "
+        hop = (f"{for_everyone(programs.ssh)} -F none -A -p {second.port} -l {second.user} -oStrictHostKeyChecking=no "
                f"-oUserKnownHostsFile=/dev/null -oBatchMode=yes {second.host} '{SHOW}'")
         code, out, err = ask(world, client, first, agent.env, hop, "-A")
         assert code == 0 and lends(out, agent), (out, err)
@@ -288,7 +289,7 @@ def test_git_signs_in_through_a_lent_agent(world, ours, agent):
     with Sshd(world, ours).start() as first, Sshd(world, ours, name="second").start() as second:
         work = (f"set -e; d=$(mktemp -d); cd $d; git init -q --bare far.git; git init -q near; cd near; "
                 f"git -c user.name=a -c user.email=b@c commit -q --allow-empty -m one; "
-                f"GIT_SSH_COMMAND='{ours.ssh} -F none -p {second.port} -oStrictHostKeyChecking=no "
+                f"GIT_SSH_COMMAND='{for_everyone(ours.ssh)} -F none -p {second.port} -oStrictHostKeyChecking=no "
                 f"-oUserKnownHostsFile=/dev/null -oBatchMode=yes' "
                 f"git push -q ssh://{second.user}@{second.host}$d/far.git HEAD:refs/heads/main; "
                 f"git -C ../far.git log --oneline main; rm -rf $d")
@@ -335,7 +336,7 @@ def test_a_key_with_two_hops_goes_that_way_only(world, pair):
         one, two = (f"[{s.host}]:{s.port}" for s in (first, second))
         lent.add("-H", str(known(lent.dir, first, second)), "-h", one, "-h", f"{one}>{two}",
                  str(world.keys.path("ecdsa-256")))
-        hop = (f"{programs.ssh} -F none -p {second.port} -l {second.user} -oStrictHostKeyChecking=no "
+        hop = (f"{for_everyone(programs.ssh)} -F none -p {second.port} -l {second.user} -oStrictHostKeyChecking=no "
                f"-oUserKnownHostsFile=/dev/null -oBatchMode=yes -oIdentityFile=none {second.host} echo there")
         code, out, err = by_agent(world, client, first, lent.env, hop, "-A")
         assert code == 0 and out == b"there\n", err

@@ -229,7 +229,7 @@ def test_an_open_private_key_is_refused_with_the_box(tmp_path):
 def test_damaged_files_say_what_is_wrong(tmp_path):
     text = make(OURS, tmp_path / "good", "ed25519").read_text()
     cases = {
-        "PuTTY-User-Key-File-3: ssh-ed25519\n": "PuTTY",
+        "PuTTY-User-Key-File-3: ssh-ed25519\n": "truncated",
         text.replace("\n", "\\n"): "line structure",
         text.replace("-----END OPENSSH PRIVATE KEY-----\n", ""): "END line",
         text[:120] + "\n-----END OPENSSH PRIVATE KEY-----\n": "truncated",

@@ -188,12 +188,10 @@ int kg_import(struct kg_options *o)
 	buf_init(&text, KEYFILE_MAX);
 	err_t e = keyfile_read(path, &text);
 	struct cslice bytes = buf_bytes(&text);
-	bool wants_old = o->write.form == KEY_FORM_PEM || o->write.form == KEY_FORM_PKCS8;
-	bool has_private = bytes.n > 0 && memmem(bytes.p, bytes.n, "PRIVATE KEY----", 15) != NULL;
 	int state;
 	if (e != OK)
 		state = kg_say(KG_FATAL, "%s: %s", path, keyfile_reason(e));
-	else if (is_putty(key_form_of(bytes)) || (wants_old && has_private))
+	else if (is_putty(key_form_of(bytes)))
 		state = convert_private(o, path, KEY_FORM_OPENSSH);
 	else if (key_sshcom_is(bytes))
 		state = convert_private(o, path, KEY_FORM_PEM);
