@@ -382,19 +382,9 @@ void identities_done(struct ssh *s)
 	agent_close(&s->agent);
 }
 
-err_t identity_sign(
-	struct ssh *s, uint32_t n, struct cslice alg, struct cslice tbs, struct buf *sig)
+static err_t sign_by(
+	struct ssh *s, struct identity *id, struct cslice alg, struct cslice tbs, struct buf *sig)
 {
-	if (n >= s->ids_n)
-		return E_BUG;
-	struct identity *id = &s->ids[n];
-	struct identity *plain = identity_plain_of(s, id->pub, &n);
-	alg = key_alg_sig(alg, NULL);
-	if (plain != NULL) { /* signs for the certificate */
-		err_t e = identity_sign(s, n, alg, tbs, sig);
-		id->fate = plain->fate;
-		return e;
-	}
 	if (id->is_agent) {
 		err_t e = agent_sign(&s->agent, id->pub, alg, tbs, sig);
 		if (e != OK) {
@@ -423,4 +413,17 @@ err_t identity_sign(
 	identity_to_agent(s, id);
 	key_set_rng(id->priv, os_rng());
 	return key_sign(id->priv, alg, tbs, sig);
+}
+
+err_t identity_sign(
+	struct ssh *s, uint32_t n, struct cslice alg, struct cslice tbs, struct buf *sig)
+{
+	if (n >= s->ids_n)
+		return E_BUG;
+	struct identity *id = &s->ids[n];
+	struct identity *plain = identity_plain_of(s, id->pub, &n);
+	struct identity *signer = plain != NULL ? plain : id; /* of the certificate: its key */
+	err_t e = sign_by(s, signer, key_alg_sig(alg, NULL), tbs, sig);
+	id->fate = signer->fate;
+	return e;
 }

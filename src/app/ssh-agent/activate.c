@@ -69,11 +69,9 @@ err_t agent_listen_launchd(struct agent_listen *l, struct buf *why)
 					 : "");
 		return E_NOT_FOUND;
 	}
-	err_t e = OK;
-	for (size_t i = 0; i < n; i++) {
-		if (l->n == AGENT_SOCKETS_MAX || (e = take(l, fds[i])) != OK)
+	for (size_t i = 0; i < n; i++)
+		if (l->n == AGENT_SOCKETS_MAX || take(l, fds[i]) != OK)
 			(void)close(fds[i]);
-	}
 	free(fds);
 	if (l->n == 0)
 		buf_printf(why, n == 0 ? "the job has no sockets with the name " LISTENERS

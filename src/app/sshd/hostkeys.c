@@ -212,7 +212,8 @@ static void cert_add(
 		return;
 	}
 	for (size_t i = 0; i < keys->n && plain == NULL; i++)
-		if (keys->v[i].cert.n == 0 && key_equal_public(keys->v[i].k, cert))
+		if (keys->v[i].path != NULL && keys->v[i].cert.n == 0 &&
+			key_equal_public(keys->v[i].k, cert))
 			plain = &keys->v[i];
 	if (plain == NULL) {
 		log_put(LOG_L_ERROR, "No matching private key for certificate: %s", path);
