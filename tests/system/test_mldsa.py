@@ -136,7 +136,7 @@ def test_default_files(ours, tmp_path):
     """The last of the identities; the last host key, which is not missed where it is not there."""
     shown = subprocess.run([ours.ssh, "-G", "-F", "none", "host"], capture_output=True, text=True, timeout=20).stdout
     files = [line.split()[1] for line in shown.splitlines() if line.startswith("identityfile ")]
-    assert files == [f"~/.ssh/id_{k}" for k in ("rsa", "ecdsa", "ed25519", "mldsa44_ed25519")]
+    assert files == [f"~/.ssh/id_{k}" for k in ("rsa", "ecdsa", "ecdsa_sk", "ed25519", "ed25519_sk", "mldsa44_ed25519")]
     (tmp_path / "etc/ssh").mkdir(parents=True)
     done = keygen(ours, "-A", "-f", tmp_path)
     assert done.stdout == "ssh-keygen: generating new host keys: RSA ECDSA ED25519 MLDSA44-ED25519 \n"
