@@ -346,6 +346,11 @@ void connect_say_end(struct ssh *s, err_t why)
 	case E_HOSTKEY:
 		ssh_say(LOG_L_FATAL, "%s", err_text(why));
 		break;
+	case E_LENGTH: /* two lines that are known by their words */
+		ssh_say(LOG_L_ERROR, "Bad packet length.");
+		ssh_say(LOG_L_FATAL,
+			"ssh_dispatch_run_fatal: Connection to %s: Connection corrupted", peer);
+		break;
 	case E_MAC:
 		ssh_say(LOG_L_ERROR, "Corrupted MAC on input.");
 		ssh_say(LOG_L_FATAL, "ssh_dispatch_run_fatal: Connection to %s: %s", peer,
