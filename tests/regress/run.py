@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 import tomllib
+import types
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -134,20 +135,21 @@ def run(name, p, shared=None):
         if (REGRESS / tool).exists():
             (obj / tool).symlink_to(REGRESS / tool)
     shutil.copy(HERE / "config.h", obj / "config.h")
-    ssh, keygen, count = wrap(folder, p, shared)
+    is_user = TABLE["pass"].get(name, {}).get("as") == "user"
+    may = programs.for_everyone if is_user else str     # the tree may be where only root may go
+    ssh, keygen, count = wrap(folder, types.SimpleNamespace(ssh=may(p.ssh), keygen=may(p.keygen)), shared)
     count.touch()
     path = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
     env = {"PATH": path, "HOME": os.environ.get("HOME", "/"), "LANG": "C", "TEST_SHELL": "sh",
-           "BUILDDIR": str(obj), "SRC": str(REGRESS), "TEST_SSH_SSH": ssh, "TEST_SSH_SSHD": p.sshd,
-           "TEST_SSH_SSHKEYGEN": keygen, "TEST_SSH_SSHAGENT": p.agent,
-           "TEST_SSH_SSHADD": p.add,
+           "BUILDDIR": str(obj), "SRC": str(REGRESS), "TEST_SSH_SSH": ssh, "TEST_SSH_SSHD": may(p.sshd),
+           "TEST_SSH_SSHKEYGEN": keygen, "TEST_SSH_SSHAGENT": may(p.agent),
+           "TEST_SSH_SSHADD": may(p.add),
            # only by a whole path does test-exec.sh see that PuTTY is there
            **{f"TEST_SSH_{name.upper()}": found for name in ("plink", "puttygen") if (found := shutil.which(name))},
            "TEST_SSH_SFTPSERVER": p.sftp_server, "TEST_SSH_SFTP": p.sftp,
            "TEST_SSH_SCP": p.scp, "TEST_SSH_PORT": str(world.free_port()),
            "TEST_SSH_TRACE": "yes", "TEST_SSH_UNSAFE_PERMISSIONS": "1", "BOWLINE_TMP": str(folder),
            **{k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")}}
-    is_user = TABLE["pass"].get(name, {}).get("as") == "user"
     who = as_user(folder, env, ("TEST_SSH_SSHAGENT", "TEST_SSH_SSHADD")) if is_user else {}
     begin = time.monotonic()
     child = subprocess.Popen(["sh", str(REGRESS / "test-exec.sh"), str(obj), str(edited(name, folder, p))], env=env,
