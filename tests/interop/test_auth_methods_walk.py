@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: ISC
-"""AuthenticationMethods: what each proof leads to, request by request, and clients that walk through the lists."""
+"""AuthenticationMethods: what each proof leads to, request by request (test_auth_methods.py has whole clients)."""
 import re
 
 import pytest
 
 from harness import rawssh as raw
-from harness.client import Ssh, feed
 from harness.server import Sshd
 
 PK, PW, KI = "publickey", "password", "keyboard-interactive"
@@ -122,54 +121,3 @@ def test_when_no_list_can_be_met_nobody_comes_in(start, world):
     server = start(f"Match User {world.account.user}", "PubkeyAuthentication no", f"AuthenticationMethods {PK},{PW}")
     assert IN not in methods(server, [("none",), ("key",), ("password",)])
     assert "No AuthenticationMethods left" in server.log()
-
-
-def test_a_match_block_decides_for_its_users(start, world):
-    lines = ("AuthenticationMethods none", f"Match User {world.account.user}", f"AuthenticationMethods {PK},{PW}")
-    assert methods(start(*lines), [("key",), ("password",)]) == [(PW, True), IN]
-
-
-def test_the_options_of_every_key_hold(world, ours, theirs):
-    """A restriction of the first key is there after the second: its command, and no terminal."""
-    with Sshd(world, ours, [f"AuthenticationMethods {PK},{PK}"]) as server:
-        keys = server.dir / "authorized_keys"
-        for first, second in (("ed25519", "ecdsa-256"), ("ecdsa-256", "ed25519")):
-            keys.write_text(f'command="echo forced",no-pty {world.keys.public(first)}\n{world.keys.public(second)}\n')
-            keys.chmod(0o644)
-            if server.process is None:
-                server.start()
-            result = run_keys(world, theirs, server, "ed25519", "ecdsa-256")
-            assert result[:2] == (0, b"forced\n"), result
-        keys.write_text(f'command="echo a" {world.keys.public("ed25519")}\ncommand="echo b" {world.keys.public("ecdsa-256")}\n')
-        assert run_keys(world, theirs, server, "ed25519", "ecdsa-256")[0] == 255
-        assert "different forced commands" in server.log()
-
-
-def run_keys(world, programs, server, *kinds):
-    command, _, _ = Ssh(world, programs).command(server, kind=kinds[0])
-    for kind in kinds[1:]:
-        command[1:1] = ["-o", f"IdentityFile={world.keys.path(kind)}"]
-    return feed([*command, "id -un"], None, 60)
-
-
-@pytest.mark.parametrize("client", ("openssh", "bowline"))
-@pytest.mark.parametrize("lists", (f"{PK},{PW}", f"{PW},{PK}", f"{PK},{KI}", f"{PK},{PK}", f"{PK},{PW},{KI}"))
-def test_clients_walk_through_the_lists(start, world, ours, theirs, client, lists):
-    server = start(f"AuthenticationMethods {lists}")
-    programs = theirs if client == "openssh" else ours
-    ssh = Ssh(world, programs)
-    command, log, folder = ssh.command(server, auth="key")
-    words = ("PreferredAuthentications=publickey", "BatchMode=yes")
-    command = [w for i, w in enumerate(command) if w not in words and command[min(i + 1, len(command) - 1)] not in words]
-    command[1:1] = ["-o", f"IdentityFile={world.keys.path('ecdsa-256')}", "-o", "NumberOfPasswordPrompts=2"]
-    status, out, err = feed([*command, "echo through"], None, 60, ssh.environment(server, "password", folder))
-    assert (status, out) == (0, b"through\n"), (err, log.read_text())
-
-
-@pytest.mark.parametrize("line,words", (("nonsense", "invalid AuthenticationMethods list"),
-                                        (f"{PK},", "invalid AuthenticationMethods list"),
-                                        (f"any {PK}", "must stand alone")))
-def test_a_list_that_is_none_is_an_error(world, ours, line, words):
-    server = Sshd(world, ours, [f"AuthenticationMethods {line}"])
-    status, out, err = feed([ours.sshd, "-t", "-f", str(server.config)], None, 60)
-    assert status != 0 and words in err, err
