@@ -31,6 +31,8 @@ size_t hash_size(enum hash_id id);
 bool hash_is_there(enum hash_id id);
 size_t hash_block(enum hash_id id);
 const char *hash_name(enum hash_id id); /* "sha256" */
+/* Letters of either case.  False, and nothing in *out: no such hash. */
+bool hash_from_name(struct cslice name, enum hash_id *out);
 /* Hash of the parts in order; out has hash_size(id) bytes. */
 MUST err_t hash_parts(enum hash_id id, const struct cslice *parts, size_t parts_n, uint8_t *out);
 static inline MUST err_t hash_once(enum hash_id id, struct cslice in, uint8_t *out)

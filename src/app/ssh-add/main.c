@@ -168,14 +168,8 @@ static int check_values(struct sa *s)
 {
 	int64_t life = 0;
 	s->hash = HASH_SHA256;
-	if (s->o.hash != NULL) {
-		s->hash = HASH_N;
-		for (enum hash_id h = HASH_MD5; h < HASH_N; h++)
-			if (ascii_eq_nocase(cslice_str(s->o.hash), hash_name(h)))
-				s->hash = h;
-		if (s->hash == HASH_N)
-			return sa_say(SA_FATAL, "Invalid hash algorithm \"%s\"", s->o.hash);
-	}
+	if (s->o.hash != NULL && !hash_from_name(cslice_str(s->o.hash), &s->hash))
+		return sa_say(SA_FATAL, "Invalid hash algorithm \"%s\"", s->o.hash);
 	if (s->o.life != NULL && (cfg_time(cslice_str(s->o.life), &life) != OK || life < 0))
 		return sa_say(SA_FAILED, "Invalid lifetime");
 	s->limits.lifetime_s = (uint32_t)life;

@@ -85,14 +85,8 @@ static int check_values(struct agent_options *o)
 {
 	int64_t seconds = 0;
 	o->hash_id = HASH_SHA256;
-	if (o->hash != NULL) {
-		o->hash_id = HASH_N;
-		for (enum hash_id h = HASH_MD5; h < HASH_N; h++)
-			if (ascii_eq_nocase(cslice_str(o->hash), hash_name(h)))
-				o->hash_id = h;
-		if (o->hash_id == HASH_N)
-			return say("Invalid hash algorithm: ", o->hash);
-	}
+	if (o->hash != NULL && !hash_from_name(cslice_str(o->hash), &o->hash_id))
+		return say("Invalid hash algorithm: ", o->hash);
 	if (o->lifetime != NULL) {
 		err_t e = cfg_time(cslice_str(o->lifetime), &seconds);
 		if (e != OK || seconds < 0 || seconds > UINT32_MAX)

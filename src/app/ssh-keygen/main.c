@@ -144,14 +144,8 @@ static int check_format(struct kg_options *o)
 static int check_values(struct kg_options *o)
 {
 	o->hash_id = HASH_SHA256;
-	if (o->hash != NULL) {
-		o->hash_id = HASH_N;
-		for (enum hash_id h = HASH_MD5; h < HASH_N; h++)
-			if (ascii_eq_nocase(cslice_str(o->hash), hash_name(h)))
-				o->hash_id = h;
-		if (o->hash_id == HASH_N)
-			return kg_say(KG_FATAL, "Invalid hash algorithm \"%s\"", o->hash);
-	}
+	if (o->hash != NULL && !hash_from_name(cslice_str(o->hash), &o->hash_id))
+		return kg_say(KG_FATAL, "Invalid hash algorithm \"%s\"", o->hash);
 	if (o->rounds != NULL) {
 		err_t e = text_u32(cslice_str(o->rounds), &o->write.rounds);
 		bool is_small = e == OK && o->write.rounds == 0,

@@ -14,6 +14,7 @@
 #include <openssl/md5.h>
 #include <openssl/sha.h>
 
+#include "base/text.h"
 #include "crypto/libcrypto/legacy.h"
 #include "crypto/libcrypto/lib.h"
 
@@ -95,6 +96,17 @@ size_t hash_block(enum hash_id id)
 const char *hash_name(enum hash_id id)
 {
 	return rows[id].name;
+}
+
+bool hash_from_name(struct cslice name, enum hash_id *out)
+{
+	for (enum hash_id h = HASH_MD5; h < HASH_N; h++) {
+		if (ascii_eq_nocase(name, rows[h].name)) {
+			*out = h;
+			return true;
+		}
+	}
+	return false;
 }
 
 const char *lib_hash_name(enum hash_id id)
