@@ -319,7 +319,10 @@ static err_t enter(struct monitor *m, struct cslice *left)
 		return E_DENIED;
 	if (mon_methods_use(m, m->key.k) != OK || mon_grant(m, &m->key.permit) != OK)
 		return E_DENIED;
-	return mon_methods_passed(m, "publickey", left);
+	err_t e = mon_methods_passed(m, "publickey", left);
+	if (e == OK || e == E_PARTIAL)
+		mon_info_add(&m->info, "publickey", buf_bytes(&m->key.blob));
+	return e;
 }
 
 err_t mon_key_verify(void *arg, const struct ps_req_key_verify *req, struct ps_rep_key_verify *rep)

@@ -68,6 +68,7 @@ static NORETURN void be_session(struct monitor *m, int chan)
 	start.forced_command = m->granted.command;
 	start.environment = m->granted.environment;
 	start.environment_n = m->granted.environment_n;
+	start.auth_info = m->info.path;
 	session_main(&start);
 }
 
@@ -75,6 +76,7 @@ err_t mon_session_start(struct monitor *m)
 {
 	int pair[2];
 	TRY(fdpass_pair(pair));
+	mon_info_expose(m);
 	err_t e = ps_server_session(&m->ps, pair[0]);
 	pid_t pid = e == OK ? fork() : -1;
 	if (pid == 0)

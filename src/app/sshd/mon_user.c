@@ -242,6 +242,8 @@ static err_t decide(struct monitor *m, struct proof p, struct cslice *left)
 	err_t e = p.verdict == OK ? mon_may_enter(m, p.method, NULL) : E_DENIED;
 	if (e == OK)
 		e = mon_methods_passed(m, p.method, left);
+	if (e == OK || e == E_PARTIAL)
+		mon_info_add(&m->info, p.said, cslice_of(NULL, 0));
 	if (e == OK)
 		m->method = p.method;
 	else if (e != E_PARTIAL && strcmp(p.method, "none") != 0)

@@ -465,6 +465,7 @@ static void monitor_free(struct monitor *m)
 	ps_server_done(&m->ps);
 	mon_key_clear(&m->key);
 	mon_methods_done(&m->methods);
+	mon_info_done(&m->info);
 	ak_done(&m->granted);
 	user_done(&m->user);
 	if (m->has_conf)
@@ -500,6 +501,7 @@ int monitor_main(struct setup *s, const struct conn_fds *fds)
 	buf_init(&m->hostkey_algs, 8192);
 	buf_init(&m->frozen, PS_BIG_MAX);
 	mon_key_init(&m->key);
+	mon_info_init(&m->info);
 	ps_server_init(&m->ps, fds->chan, &handlers, m);
 	os_ends_of(fds->in, &m->ends);
 	log_put(LOG_L_VERBOSE, "Connection from %s port %u on %s port %u", m->ends.remote,
@@ -510,6 +512,7 @@ int monitor_main(struct setup *s, const struct conn_fds *fds)
 	if (e != OK)
 		log_put(LOG_L_ERROR, "monitor: %s", err_text(e));
 	mon_ptys_end(m);
+	mon_info_remove(m);
 	int code = m->exit_code;
 	monitor_free(m);
 	return code;

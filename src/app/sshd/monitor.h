@@ -36,6 +36,11 @@ struct mon_methods {  /* what AuthenticationMethods still wants */
 	struct buf used; /* strings: the plain blobs of the keys that have served */
 };
 
+struct mon_info {         /* what ExposeAuthInfo tells */
+	struct buf lines; /* one for each good proof */
+	char *path;       /* of the file with them; owned; NULL = none */
+};
+
 struct mon_pty {
 	char name[PTY_NAME_MAX]; /* "" = free place */
 	pid_t pid;
@@ -72,6 +77,7 @@ struct monitor {
 	struct mon_methods methods;
 	struct ak_result granted; /* by all keys together; DENY: no key was needed */
 	const char *method;       /* that let the user in */
+	struct mon_info info;
 
 	/* session */
 	struct buf frozen; /* the transport's state */
@@ -157,6 +163,14 @@ MUST err_t mon_key_not_revoked(const struct monitor *m);
 struct ak_permit mon_permit(const struct monitor *m);
 /* The options of one more key hold from now on.  E_DENIED (told): they contradict those before. */
 MUST err_t mon_grant(struct monitor *m, const struct ak_result *r);
+
+/* mon_info.c.  add: a proof was good; blob: of the key, else empty.  expose: where the user is to
+ * know, the file is made; what keeps it from that is told. */
+void mon_info_init(struct mon_info *info);
+void mon_info_done(struct mon_info *info);
+void mon_info_add(struct mon_info *info, const char *method, struct cslice blob);
+void mon_info_expose(struct monitor *m);
+void mon_info_remove(struct monitor *m);
 
 /* mon_session.c */
 err_t mon_state(void *arg, const struct ps_req_state *req, struct ps_rep_state *rep);

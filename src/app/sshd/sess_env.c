@@ -148,6 +148,8 @@ static err_t put_connection(const struct sess *s, struct env_list *e)
 	(void)snprintf(text, sizeof(text), "%s %u %s %u", a->remote, a->remote_port, a->local,
 		a->local_port);
 	TRY(env_set(e, "SSH_CONNECTION", text));
+	if (s->server->start->auth_info != NULL)
+		TRY(env_set(e, "SSH_USER_AUTH", s->server->start->auth_info));
 	if (s->has_pty)
 		TRY(env_set(e, "SSH_TTY", s->tty));
 	if (s->original != NULL)

@@ -21,6 +21,7 @@ struct session_start { /* from the monitor, by fork */
 	const char *forced_command; /* NULL = none */
 	char *const *environment;   /* of the key: NAME=VALUE */
 	size_t environment_n;
+	const char *auth_info; /* the file of ExposeAuthInfo; NULL = none */
 	bool has_to_change_password;
 	struct cslice frozen; /* wiped once it is thawed */
 	const char *version, *hostkey_algs;
