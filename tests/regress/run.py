@@ -33,6 +33,7 @@ REGRESS = Path("/usr/lib/openssh/regress")
 SECONDS = 900
 AT_ONCE = 2
 QUERIES = ("cipher", "cipher-auth", "mac", "kex", "key", "key-plain", "key-cert", "key-sig", "compression")
+NO_KEY_HERE = ("ssh-dss", "sk-", "webauthn-")      # types that OpenSSH lists and of which no key can be made
 UNKNOWN_TO_THE_SUITE = ("ssh-mldsa44-ed25519",)     # names newer than it; tests/system has them
 TABLE = tomllib.loads((HERE / "scripts.toml").read_text())
 REFERENCE = HERE / "reference.json"
@@ -87,6 +88,16 @@ def wrap(folder, p, shared):
     return ssh, keygen, count
 
 
+def in_path(folder, ssh, shared, p):
+    """A folder for PATH: some scripts ask the ssh there which types of key to make."""
+    known = (shared or {}).get("key-sig") or p.query("key-sig")
+    names = "".join(f"{n}\\n" for n in known if not n.startswith(NO_KEY_HERE))
+    path = folder / "bin"
+    path.mkdir()
+    script(path / "ssh", f'[ "$*" = "-Q key-sig" ] && {{ printf "{names}"; exit 0; }}\nexec {ssh} "$@"\n')
+    return path
+
+
 def as_user(folder, env, programs_env):
     """What Popen needs to run a script as the ordinary user, who may use sudo; programs_env: variables whose programs
     become the user's own, as the scripts change their owner and mode."""
@@ -139,7 +150,7 @@ def run(name, p, shared=None):
     may = programs.for_everyone if is_user else str     # the tree may be where only root may go
     ssh, keygen, count = wrap(folder, types.SimpleNamespace(ssh=may(p.ssh), keygen=may(p.keygen)), shared)
     count.touch()
-    path = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+    path = f"{in_path(folder, ssh, shared, p)}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
     env = {"PATH": path, "HOME": os.environ.get("HOME", "/"), "LANG": "C", "TEST_SHELL": "sh",
            "BUILDDIR": str(obj), "SRC": str(REGRESS), "TEST_SSH_SSH": ssh, "TEST_SSH_SSHD": may(p.sshd),
            "TEST_SSH_SSHKEYGEN": keygen, "TEST_SSH_SSHAGENT": may(p.agent),
