@@ -89,6 +89,8 @@ struct cfg_addkeys {
 #define CFG_C_startups  struct cfg_startups
 #define CFG_C_subsystem struct cfg_subsystems
 #define CFG_C_methods   struct cfg_list
+#define CFG_C_command   char * /* NULL = none */
+#define CFG_C_set       unsigned
 
 #define ALIAS(from, to)
 #define DEAD(keyword, how)
@@ -121,7 +123,8 @@ enum { CFG_PUBKEY_NO, CFG_PUBKEY_YES, CFG_PUBKEY_UNBOUND, CFG_PUBKEY_HOSTBOUND }
 enum { CFG_ROOT_NO, CFG_ROOT_YES, CFG_ROOT_PROHIBIT_PASSWORD, CFG_ROOT_FORCED_COMMANDS };
 enum { CFG_WEAK_NO, CFG_WEAK_YES, CFG_WEAK_NO_PQ_KEX };
 enum { CFG_ADD_NO, CFG_ADD_YES, CFG_ADD_ASK, CFG_ADD_CONFIRM };
-enum { CFG_COMP_NO, CFG_COMP_YES }; /* delayed = yes */
+enum { CFG_COMP_NO, CFG_COMP_YES };                   /* delayed = yes */
+enum { CFG_PUBKEY_TOUCH = 1, CFG_PUBKEY_VERIFY = 2 }; /* bits */
 /* fingerprint_hash: enum hash_id; log_level: enum log_level of base/log.h; syslog_facility: the
  * LOG_* number >> 3 */
 

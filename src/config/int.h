@@ -59,7 +59,7 @@ struct cfg_kind {
 extern const struct cfg_kind cfg_kind_flag, cfg_kind_enum, cfg_kind_u32, cfg_kind_port,
 	cfg_kind_time, cfg_kind_text, cfg_kind_line, cfg_kind_list, cfg_kind_ports, cfg_kind_addrs,
 	cfg_kind_alg, cfg_kind_rekey, cfg_kind_escape, cfg_kind_startups, cfg_kind_subsystem,
-	cfg_kind_addkeys, cfg_kind_methods;
+	cfg_kind_addkeys, cfg_kind_methods, cfg_kind_command, cfg_kind_set;
 
 struct cfg_name {
 	const char *name; /* NULL ends the table; -G prints the first name of a value */
@@ -67,7 +67,7 @@ struct cfg_name {
 };
 extern const struct cfg_name names_family[], names_fphash[], names_loglevel[], names_pubkeyauth[],
 	names_requesttty[], names_sessiontype[], names_stricthostkey[], names_facility[],
-	names_weakcrypto[], names_rootlogin[], names_compression[];
+	names_weakcrypto[], names_rootlogin[], names_compression[], names_pubkeyoptions[];
 
 /* ---- tables ---- */
 enum { G_ALWAYS = 1, G_SET = 2, G_OWN = 4, APPEND = 8, LAST = 16, M = 32 };

@@ -31,5 +31,7 @@ const struct cfg_name names_rootlogin[] = {{"prohibit-password", CFG_ROOT_PROHIB
 	{"without-password", CFG_ROOT_PROHIBIT_PASSWORD},
 	{"forced-commands-only", CFG_ROOT_FORCED_COMMANDS}, {"yes", CFG_ROOT_YES},
 	{"no", CFG_ROOT_NO}, {NULL, 0}};
+const struct cfg_name names_pubkeyoptions[] = {{"touch-required", CFG_PUBKEY_TOUCH},
+	{"verify-required", CFG_PUBKEY_VERIFY}, {"none", 0}, {NULL, 0}};
 const struct cfg_name names_compression[] = {
 	{"yes", CFG_COMP_YES}, {"delayed", CFG_COMP_YES}, {"no", CFG_COMP_NO}, {NULL, 0}};

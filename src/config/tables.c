@@ -21,6 +21,8 @@
 #define ARG_startups(x)  NULL, 0
 #define ARG_subsystem(x) NULL, 0
 #define ARG_methods(x)   NULL, 0
+#define ARG_command(x)   NULL, 0
+#define ARG_set(x)       x, 0
 
 #define SKIP_ROW(...)
 

@@ -89,18 +89,26 @@ def client(request, ours, theirs):
 
 
 @pytest.mark.parametrize("kind", ["ed25519", "ecdsa"])
-@pytest.mark.parametrize("options,flags,said", [
-    ("", TOUCH, None),
-    ("", 0, "user presence"),
-    ("", PIN, "user presence"),
-    ("no-touch-required", 0, None),
-    ("no-touch-required,touch-required", 0, "user presence"),
-    ("verify-required", TOUCH, "user verification"),
-    ("verify-required", TOUCH | PIN, None),
+@pytest.mark.parametrize("demanded,options,flags,said", [    # by PubkeyAuthOptions, by the key's line
+    ("none", "", TOUCH, None),
+    ("none", "", 0, "user presence"),
+    ("none", "", PIN, "user presence"),
+    ("none", "no-touch-required", 0, None),
+    ("none", "no-touch-required,touch-required", 0, "user presence"),
+    ("none", "verify-required", TOUCH, "user verification"),
+    ("none", "verify-required", TOUCH | PIN, None),
+    ("touch-required", "no-touch-required", 0, "user presence"),
+    ("touch-required", "no-touch-required", TOUCH, None),
+    ("verify-required", "", TOUCH, "user verification"),
+    ("verify-required", "", TOUCH | PIN, None),
+    ("verify-required", "no-touch-required", 0, "user verification"),
+    ("verify-required", "no-touch-required", PIN, None),
+    ("touch-required verify-required", "no-touch-required", PIN, "user presence"),
+    ("touch-required verify-required", "no-touch-required", TOUCH | PIN, None),
 ])
-def test_the_device_must_have_been_touched(world, ours, client, kind, options, flags, said):
+def test_the_device_must_have_been_touched(world, ours, client, kind, demanded, options, flags, said):
     device, folder = Device(kind, flags), ground.scratch("fido")
-    with Sshd(world, ours, []) as server:
+    with Sshd(world, ours, [] if demanded == "none" else [f"PubkeyAuthOptions {demanded}"]) as server:
         (server.dir / "authorized_keys").write_text(f"{options} {device.line()}".strip() + "\n")
         server.start()
         (folder / "known_hosts").write_text(

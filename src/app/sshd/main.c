@@ -249,12 +249,37 @@ static int serve(const struct sshd_options *o, struct server_config *c)
 	return listener_main(o, c, &keys);
 }
 
+/* A command has someone to run as. */
+static bool are_commands_whole(const struct server_config *c)
+{
+	const struct {
+		const char *keyword, *line, *user;
+	} commands[] = {
+		{"AuthorizedKeysCommand", c->authorized_keys_command,
+			c->authorized_keys_command_user},
+		{"AuthorizedPrincipalsCommand", c->authorized_principals_command,
+			c->authorized_principals_command_user},
+	};
+	for (size_t i = 0; i < ARRAY_N(commands); i++) {
+		if (commands[i].line == NULL || commands[i].user != NULL)
+			continue;
+		log_put(LOG_L_FATAL, "%s set without %sUser", commands[i].keyword,
+			commands[i].keyword);
+		return false;
+	}
+	return true;
+}
+
 static int run(const struct sshd_options *o)
 {
 	struct server_config c;
 	int code;
 	if (conf_global(o, &c) != OK)
 		return EXIT_FATAL;
+	if (!are_commands_whole(&c)) {
+		server_config_done(&c);
+		return EXIT_FATAL;
+	}
 	if (!mon_methods_possible(&c)) {
 		log_put(LOG_L_FATAL,
 			"AuthenticationMethods cannot be satisfied by enabled authentication "

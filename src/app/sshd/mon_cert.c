@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * mon_cert - certificates of users: is their authority trusted for everybody (TrustedUserCAKeys),
- * and may this user be entered with them (AuthorizedPrincipalsFile)?
+ * and may this user be entered with them (AuthorizedPrincipalsFile, AuthorizedPrincipalsCommand)?
  *
  * Authorities of one user stand in his authorized_keys: mon_key.c.
  */
@@ -94,14 +94,28 @@ static bool is_ca_trusted(const struct monitor *m, const struct cert *c)
 }
 
 /* ---- the user ---- */
+static bool has_principals_command(const struct monitor *m)
+{
+	return m->conf.authorized_principals_command != NULL;
+}
+
 static bool has_principals_file(const struct monitor *m)
 {
 	const char *pattern = m->conf.authorized_principals_file;
 	return pattern != NULL && strcasecmp(pattern, "none") != 0;
 }
 
+static void check_principals(
+	struct monitor *m, const char *path, struct cslice text, struct ak_result *out)
+{
+	struct mon_looking looking = {m, path};
+	struct ak_query q = mon_key_query(&looking);
+	if (ak_check_principals(text, &q, out) != OK)
+		*out = (struct ak_result){.verdict = AK_DENY};
+}
+
 /* With the user's rights.  AK_DENY in out: his file names none of the principals. */
-static void find_principal(struct monitor *m, struct ak_result *out)
+static void find_in_file(struct monitor *m, struct ak_result *out)
 {
 	struct user_saved saved;
 	struct buf path, text;
@@ -110,12 +124,10 @@ static void find_principal(struct monitor *m, struct ak_result *out)
 	buf_init(&path, PATH_MAX);
 	buf_init(&text, LIST_FILE_MAX);
 	if (mon_key_path(m, m->conf.authorized_principals_file, &path) == OK) {
-		struct mon_looking looking = {m, (const char *)path.p};
-		struct ak_query q = mon_key_query(&looking);
-		log_debug1("trying authorized principals file %s", looking.path);
-		if (mon_key_file(m, looking.path, "authorized principals", &text) != OK ||
-			ak_check_principals(buf_bytes(&text), &q, out) != OK)
-			*out = (struct ak_result){.verdict = AK_DENY};
+		const char *name = (const char *)path.p;
+		log_debug1("trying authorized principals file %s", name);
+		if (mon_key_file(m, name, "authorized principals", &text) == OK)
+			check_principals(m, name, buf_bytes(&text), out);
 	}
 	buf_done(&text);
 	buf_done(&path);
@@ -124,13 +136,45 @@ static void find_principal(struct monitor *m, struct ak_result *out)
 		abort();
 }
 
+static void find_by_command(struct monitor *m, struct ak_result *out)
+{
+	struct buf text;
+	const struct mon_command c = {.keyword = "AuthorizedPrincipalsCommand",
+		.line = m->conf.authorized_principals_command,
+		.user = m->conf.authorized_principals_command_user,
+		.output_max = CA_FILE_MAX};
+	buf_init(&text, LIST_FILE_MAX);
+	if (mon_command(m, &c, &text) == OK)
+		check_principals(m, "(command)", buf_bytes(&text), out);
+	buf_done(&text);
+}
+
+/* AK_DENY: neither his file nor the command names one of the principals. */
+static struct ak_result find_principal(struct monitor *m)
+{
+	struct ak_result r = {.verdict = AK_DENY};
+	if (has_principals_file(m))
+		find_in_file(m, &r);
+	if (r.verdict != AK_ALLOW && has_principals_command(m)) {
+		ak_done(&r);
+		r = (struct ak_result){.verdict = AK_DENY};
+		find_by_command(m, &r);
+	}
+	return r;
+}
+
+static bool has_principals(const struct monitor *m)
+{
+	return has_principals_file(m) || has_principals_command(m);
+}
+
 /* Of the authority the trust is known; r: what the user's own line allows, or all. */
 static err_t judge(const struct monitor *m, struct ak_result *r, const char **reason)
 {
 	struct cert_permit permit;
 	struct cert_query q = {.kind = CERT_USER,
 		.now_s = os_wall_s(),
-		.name = has_principals_file(m) ? NULL : m->user.name,
+		.name = has_principals(m) ? NULL : m->user.name,
 		.ca_algs = m->conf.ca_sign_algorithms,
 		.reason = reason};
 	TRY(cert_check(m->key.k, &q, &permit));
@@ -147,10 +191,8 @@ err_t mon_cert_trusted(struct monitor *m, struct ak_result *out)
 		.no_touch_required = true};
 	if (!is_ca_trusted(m, key_cert(m->key.k)))
 		return E_DENIED;
-	if (has_principals_file(m)) {
-		r = (struct ak_result){.verdict = AK_DENY};
-		find_principal(m, &r);
-	}
+	if (has_principals(m))
+		r = find_principal(m);
 	err_t e = r.verdict == AK_ALLOW ? judge(m, &r, &reason) : E_DENIED;
 	if (e != OK) {
 		ak_done(&r);

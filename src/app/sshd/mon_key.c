@@ -154,6 +154,31 @@ static err_t check_file(struct monitor *m, const char *path, struct ak_result *o
 	return e;
 }
 
+/* What the command prints is a file that is made for the occasion. */
+static err_t check_command(struct monitor *m, struct ak_result *out)
+{
+	struct buf text;
+	struct ak_result r = {.verdict = AK_DENY};
+	const struct mon_command c = {.keyword = "AuthorizedKeysCommand",
+		.line = m->conf.authorized_keys_command,
+		.user = m->conf.authorized_keys_command_user,
+		.output_max = KEYS_FILE_MAX};
+	struct mon_looking looking = {m, c.line};
+	struct ak_query q = mon_key_query(&looking);
+	buf_init(&text, KEYS_FILE_MAX + 65536);
+	err_t e = mon_command(m, &c, &text);
+	if (e == OK)
+		e = ak_check(buf_bytes(&text), &q, &r);
+	buf_done(&text);
+	if (e == OK && r.verdict == AK_ALLOW) {
+		log_found(m, c.line, r.line);
+		*out = r;
+		return OK;
+	}
+	ak_done(&r);
+	return E_DENIED;
+}
+
 static bool check_pattern(struct monitor *m, const char *path, struct ak_result *out)
 {
 	glob_t g;
@@ -199,6 +224,8 @@ static err_t find_key(struct monitor *m, struct ak_result *out)
 	err_t e = find_in_files(m, out);
 	if (e != OK && key_cert(m->key.k) != NULL)
 		e = mon_cert_trusted(m, out);
+	if (e != OK)
+		e = check_command(m, out);
 	return e;
 }
 
@@ -273,11 +300,14 @@ static err_t device_check(const struct monitor *m, const struct key_sig_info *in
 {
 	const struct ak_result *permit = &m->key.permit;
 	const char *missing = NULL;
+	unsigned demanded = m->conf.pubkey_auth_options;
+	bool needs_touch = !permit->no_touch_required || (demanded & CFG_PUBKEY_TOUCH) != 0;
+	bool needs_pin = permit->verify_required || (demanded & CFG_PUBKEY_VERIFY) != 0;
 	if (!info->is_device)
 		return OK;
-	if (!info->has_touch && !permit->no_touch_required)
+	if (!info->has_touch && needs_touch)
 		missing = "user presence (authenticator touch)";
-	else if (!info->has_pin && permit->verify_required)
+	else if (!info->has_pin && needs_pin)
 		missing = "user verification";
 	if (missing == NULL)
 		return OK;

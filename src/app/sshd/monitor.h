@@ -155,6 +155,16 @@ MUST err_t mon_cert_trusted(struct monitor *m, struct ak_result *out);
 void mon_cert_refused(const struct monitor *m, const char *reason);
 void mon_cert_accepted(const struct monitor *m, const char *where); /* " via F" */
 
+/* mon_command.c: runs the command of a keyword, its tokens expanded for the key asked about, and
+ * appends what it printed.  E_NOT_FOUND: there is none; other errors are told
+ * in the log. */
+struct mon_command {
+	const char *keyword;
+	const char *line, *user; /* the values of the keyword and of keywordUser */
+	size_t output_max;       /* bytes; of more nothing counts */
+};
+MUST err_t mon_command(struct monitor *m, const struct mon_command *c, struct buf *out);
+
 /* mon_revoked.c: the key asked about is in none of RevokedKeys.  OK, or an error (told in the log).
  */
 MUST err_t mon_key_not_revoked(const struct monitor *m);

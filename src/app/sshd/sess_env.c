@@ -9,7 +9,6 @@
 #include "app/sshd/sess.h"
 
 #define PATH_ROOT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-#define PATH_USER "/usr/local/bin:/usr/bin:/bin:/usr/games"
 #define MAIL_DIR  "/var/mail"
 #define LINES_MAX 1000 /* of ~/.ssh/environment */
 

@@ -22,6 +22,9 @@
 #define EXIT_GRACE 3 /* LoginGraceTime is over (compat 9.1) */
 #define EXIT_CRASH 4 /* a child of this process ended by a signal */
 
+/* PATH of all but root. */
+#define PATH_USER "/usr/local/bin:/usr/bin:/bin:/usr/games"
+
 #define HOST_KEYS_MAX 32 /* with those that stand for certificates, */
 #define HOST_KEYS_OWN 16 /* and without them */
 

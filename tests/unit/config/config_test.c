@@ -349,7 +349,9 @@ static const struct {
 	const char *text, *words;
 } server_refused[] = {
 	{"Match User x\nPrintMotd no", "Directive 'PrintMotd' is not allowed within a Match block"},
-	{"PubkeyAuthOptions touch-required", "PubkeyAuthOptions limits access"},
+	{"PubkeyAuthOptions touch-required smell-required",
+		"unsupported PubkeyAuthOptions option smell-required"},
+	{"AuthorizedKeysCommand bin/keys", "AuthorizedKeysCommand must be an absolute path"},
 	{"AuthenticationMethods publickey,smoke", "invalid AuthenticationMethods list"},
 	{"AuthenticationMethods publickey,", "invalid AuthenticationMethods list"},
 	{"AuthenticationMethods any password", "must stand alone"},
@@ -401,7 +403,8 @@ static void server_dump_reads_back_to_itself(void **state)
 	buf_init(&two, 65536);
 	assert_int_equal(server_at(&c,
 				 "Port 2222\nListenAddress 127.0.0.1\nSubsystem sftp /y\nSubsystem "
-				 "z /w q\nMaxStartups 3\n",
+				 "z /w q\nMaxStartups 3\nAuthorizedKeysCommand /k %u \"a b\"\n"
+				 "PubkeyAuthOptions verify-required touch-required\n",
 				 NULL),
 		OK);
 	assert_int_equal(server_config_dump(&c, &one), OK);
@@ -409,6 +412,10 @@ static void server_dump_reads_back_to_itself(void **state)
 	buf_put_u8(&one, 0);
 	assert_non_null(strstr((char *)one.p, "listenaddress 127.0.0.1:2222\n"));
 	assert_non_null(strstr((char *)one.p, "maxstartups 3:100:3\n"));
+	assert_non_null(strstr((char *)one.p, "authorizedkeyscommand /k %u \"a b\"\n"));
+	assert_non_null(strstr((char *)one.p, "authorizedkeyscommanduser none\n"));
+	assert_non_null(
+		strstr((char *)one.p, "pubkeyauthoptions touch-required verify-required\n"));
 	if (server_at(&c, (char *)one.p, NULL) != OK)
 		fail_msg("%.*s", (int)why.n, (char *)why.p);
 	assert_int_equal(server_config_dump(&c, &two), OK);
