@@ -139,7 +139,7 @@ static err_t publickey_next(struct au_client *au, bool *did)
 			*did = true;
 			return OK;
 		}
-		t->is_spent = true;
+		/* Not for ever: a second EXT_INFO tells what counts for the user. */
 		if (t->fate == AU_KEY_NOT_TRIED) {
 			log_debug1("send_pubkey_test: no mutual signature algorithm");
 			t->fate = AU_KEY_NO_ALG;

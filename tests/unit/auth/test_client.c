@@ -311,6 +311,30 @@ static void knowledge_that_comes_late_gives_an_rsa_key_its_chance(void **state)
 	fx_done(&f);
 }
 
+/* The first list is for everybody; the second, for the user, comes before the first answer. */
+static void a_second_list_of_algorithms_gives_a_key_its_chance(void **state)
+{
+	struct fx f;
+	(void)state;
+	fx_init(&f, "publickey");
+	f.env.ids = &f.ids[2];
+	f.env.ids_n = 1;
+	f.tp->sig_algs = cslice_str("ssh-ed25519");
+	fx_start(&f);
+	accept_service(&f);
+	take_request(&f, "none");
+	f.tp->sig_algs = cslice_str("ssh-ed25519,rsa-sha2-256");
+	assert_int_equal(say_failure(&f, "publickey", false), OK);
+	struct au_event ev = poll_for(&f, AU_EV_ASK_SIGN);
+	assert_true(cslice_eq_str(ev.alg, "rsa-sha2-256"));
+	sign(&f, &ev, rsa);
+	take_request(&f, "publickey");
+	assert_int_equal(say_failure(&f, "publickey", false), OK);
+	poll_for(&f, AU_EV_FAILED);
+	assert_int_equal(au_client_fate(f.au, 0), AU_KEY_REFUSED);
+	fx_done(&f);
+}
+
 static void the_host_bound_form_is_used_only_where_announced_and_wished(void **state)
 {
 	(void)state;
@@ -809,6 +833,7 @@ int main(void)
 		cmocka_unit_test(pk_ok_for_another_key_or_algorithm_is_a_fault),
 		cmocka_unit_test(keys_are_tried_in_order_and_their_fates_told),
 		cmocka_unit_test(rsa_algorithms_follow_what_the_server_takes),
+		cmocka_unit_test(a_second_list_of_algorithms_gives_a_key_its_chance),
 		cmocka_unit_test(knowledge_that_comes_late_gives_an_rsa_key_its_chance),
 		cmocka_unit_test(the_host_bound_form_is_used_only_where_announced_and_wished),
 		cmocka_unit_test(
