@@ -4,8 +4,8 @@
 
 packages_build="gcc libargon2-dev libc6-dev libcrypt-dev libedit-dev libssl-dev libseccomp-dev meson ninja-build pkg-config python3 zlib1g-dev"
 [ "$(uname -m)" = x86_64 ] && packages_build="$packages_build libipsec-mb-dev"
-packages_check="chromium clang-14 clang-format-14 clang-tidy-14 cppcheck curl dbus dropbear-bin fuse3 gdb gnome-keyring gnupg golang-go
-	golang-github-pkg-sftp-dev golang-golang-x-crypto-dev gcc-12 iproute2 lftp libcmocka-dev libclang-rt-14-dev libsecret-1-dev libssh-dev mandoc
+packages_check="bzip2 chromium clang-14 clang-format-14 clang-tidy-14 cppcheck curl dbus dropbear-bin fuse3 gdb gnome-keyring gnupg golang-go
+	golang-github-pkg-sftp-dev golang-golang-x-crypto-dev gcc-12 iproute2 lftp libcmocka-dev libclang-rt-14-dev libsecret-1-dev libssh-dev make mandoc
 	openssh-client openssh-client-ssh1 openssh-server openssh-sftp-server openssh-tests procps putty putty-tools
 	git rclone rsync python3-asyncssh python3-cryptography python3-paramiko python3-pytest ssh-audit sshfs sudo systemd telnet
 	tinysshd valgrind"

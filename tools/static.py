@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
-SCRIPTS = ("check", "try", "bench", ".ci/run", "tools/lib.sh")
+SCRIPTS = ("check", "try", "bench", ".ci/run", "tools/dropbear_scp.sh", "tools/lib.sh")
 
 
 def tree(*suffixes):

@@ -6,6 +6,7 @@ Peers written here (peers/) share one command line, see peers/paramiko_client.py
 """
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -51,6 +52,12 @@ def go_peer(name):
          env={**os.environ, "GO111MODULE": "off", "GOPATH": "/usr/share/gocode", "GOFLAGS": "",
               "GOCACHE": str(folder / "cache"), "HOME": str(folder)})
     return [str(out)]
+
+
+@lru_cache
+def dropbear_scp():
+    """Dropbear's scp, in a folder that every user may enter."""
+    return programs.for_everyone(made([programs.TOP / "tools" / "dropbear_scp.sh"]).strip())
 
 
 def python_peer(name):
@@ -100,15 +107,22 @@ class GoServer(ScriptServer):
 
 
 class DropbearServer(server.Server):
-    def __init__(self, w, rekey=0, link=None):
+    """stands: {path: what stands there for this server}; it looks for scp and sftp-server in places of its own."""
+
+    def __init__(self, w, rekey=0, link=None, stands=None):
         super().__init__(w, "dropbear", link)
+        self.stands = stands or {}
         self.key = self.dir / "host"
         text = made([find("dropbearkey"), "-t", "ed25519", "-f", self.key])
         self.host_publics = [next(line for line in text.splitlines() if line.startswith("ssh-ed25519"))]
 
     def start(self):
-        return self.launch([find("dropbear"), "-F", "-E", "-p", f"{self.host}:{self.port}", "-r", str(self.key),
-                            "-P", str(self.dir / "pid")])
+        command = [find("dropbear"), "-F", "-E", "-p", f"{self.host}:{self.port}", "-r", str(self.key),
+                   "-P", str(self.dir / "pid")]
+        if self.stands:
+            mounts = [f"mount --bind {shlex.quote(str(there))} {shlex.quote(path)} &&" for path, there in self.stands.items()]
+            command = ["unshare", "-m", "sh", "-c", " ".join([*mounts, 'exec "$@"']), "sh", *command]
+        return self.launch(command)
 
 
 class TinysshServer(server.Server):

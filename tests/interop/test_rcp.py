@@ -11,7 +11,7 @@ import pytest
 from harness import programs, world as worlds
 from harness.server import Sshd, known_hosts
 from harness.world import sha256_file
-from peers import DropbearServer
+from peers import DropbearServer, dropbear_scp, find, made
 
 ODD = ("plain", "with blank", "back\\slash", 'quo"te', "ünïcode", "n" * 255, "#hash", "-dash", "semi;colon", "bad\udcff8",
        "star*", "$dollar", "`tick`")
@@ -62,10 +62,27 @@ def place(world):
     return top
 
 
-def far_path(who):
-    """SetEnv for a server at which `scp` is who's."""
-    folder = f"{Path(who.scp).parent}:" if who.is_bowline else ""
-    return f"SetEnv PATH={folder}/usr/bin:/bin"
+def far_path(scp):
+    """SetEnv for a server at which `scp` is this one."""
+    return f"SetEnv PATH={Path(scp).parent}:/usr/bin:/bin"
+
+
+def their_scp(who, ours, theirs):
+    return {"ours": lambda: ours.scp, "openssh": lambda: theirs.scp, "dropbear": dropbear_scp}[who]()
+
+
+def client_scp(who, server, ours, theirs):
+    """scp of the old protocol with all that a login wants."""
+    if who == "dropbear-dbclient":
+        key = worlds.scratch("dbclient") / "key"
+        made([find("dropbearconvert"), "openssh", "dropbear", server.world.keys.path("ed25519"), key])
+        wrapper = key.parent / "wrapper"
+        wrapper.write_text(f'#!/bin/sh\nHOME={key.parent} exec {find("dbclient")} -y -y -i {key} "$@"\n')
+        wrapper.chmod(0o755)
+        return [dropbear_scp(), "-S", wrapper, "-P", server.port]
+    if who == "dropbear":
+        return [dropbear_scp(), "-S", ours.ssh, *options(server)]
+    return [their_scp(who, ours, theirs), "-O", *options(server)]
 
 
 @pytest.fixture(scope="module")
@@ -74,11 +91,13 @@ def servers(world, ours, theirs):
     started = {}
 
     def get(sshd, scp):
-        who = {"ours": ours, "openssh": theirs}
-        if sshd == "dropbear":
-            return started.setdefault(sshd, None) or started.update({sshd: DropbearServer(world).start()}) or started[sshd]
         if (sshd, scp) not in started:
-            started[sshd, scp] = Sshd(world, who[sshd], [far_path(who[scp])]).start()
+            path = their_scp(scp, ours, theirs)
+            if sshd == "dropbear":
+                server = DropbearServer(world, stands={theirs.scp: path} if scp != "openssh" else None)
+            else:
+                server = Sshd(world, {"ours": ours, "openssh": theirs}[sshd], [far_path(path)])
+            started[sshd, scp] = server.start()
         return started[sshd, scp]
     yield get
     for server in started.values():
@@ -95,13 +114,15 @@ def options(server, port="-P"):
 
 # whose scp here, whose sshd there, whose scp there
 ENDS = (("ours", "ours", "ours"), ("ours", "openssh", "openssh"), ("ours", "dropbear", "openssh"), ("ours", "ours", "openssh"),
-        ("openssh", "ours", "ours"), ("openssh", "openssh", "ours"))
+        ("openssh", "ours", "ours"), ("openssh", "openssh", "ours"), ("ours", "dropbear", "dropbear"),
+        ("ours", "ours", "dropbear"), ("ours", "dropbear", "ours"), ("dropbear", "ours", "ours"),
+        ("dropbear", "openssh", "ours"), ("dropbear", "ours", "dropbear"), ("dropbear-dbclient", "ours", "ours"))
 
 
 @pytest.mark.parametrize(("client", "sshd", "far"), ENDS, ids=["-".join(e) for e in ENDS])
 def test_trees_go_both_ways(client, sshd, far, servers, ours, theirs, source, place):
     server = servers(sshd, far)
-    scp = [ours.scp if client == "ours" else "scp", "-O", "-q", *options(server)]
+    scp = [*client_scp(client, server, ours, theirs), "-q"]
     host = f"{server.user}@127.0.0.1"
     good([*scp, "-rp", source, f"{host}:{place}/up"])
     assert tree(place / "up") == tree(source)
@@ -116,17 +137,18 @@ def test_trees_go_both_ways(client, sshd, far, servers, ours, theirs, source, pl
 
 
 def test_the_other_ends_scp_is_whose_it_should_be(servers, ours, theirs):
-    for sshd in ("ours", "openssh"):
-        for far, who in (("ours", ours), ("openssh", theirs)):
+    for sshd in ("ours", "openssh", "dropbear"):
+        for far in ("ours", "openssh", "dropbear"):
             server = servers(sshd, far)
-            out = good([theirs.ssh, *options(server, "-p"), f"{server.user}@127.0.0.1", "command -v scp"]).decode().strip()
-            assert Path(out) == Path(who.scp)
+            out = good([theirs.ssh, *options(server, "-p"), f"{server.user}@127.0.0.1",
+                        'cat "$(command -v scp)" | sha256sum'])
+            assert out.split()[0].decode() == sha256_file(their_scp(far, ours, theirs))
 
 
 @pytest.mark.parametrize(("client", "sshd", "far"), ENDS, ids=["-".join(e) for e in ENDS])
-def test_failures_are_told_and_counted(client, sshd, far, servers, ours, source, place):
+def test_failures_are_told_and_counted(client, sshd, far, servers, ours, theirs, source, place):
     server = servers(sshd, far)
-    scp = [ours.scp if client == "ours" else "scp", "-O", *options(server)]
+    scp = client_scp(client, server, ours, theirs)
     host = f"{server.user}@127.0.0.1"
     for case, words in (([f"{host}:{place}/none", place / "x"], "none: No such file or directory"),
                         ([f"{host}:{source}", place / "x"], "not a regular file"),
@@ -144,7 +166,10 @@ def test_failures_are_told_and_counted(client, sshd, far, servers, ours, source,
     # one that cannot be read does not end the others
     (place / "part").mkdir()
     (place / "part" / "good").write_text("good")
-    os.mkfifo(place / "part" / "fifo")
+    if far == "dropbear":       # waits at a fifo for who would write
+        (place / "part" / "fifo").symlink_to("/dev/null")
+    else:
+        os.mkfifo(place / "part" / "fifo")
     code, _, err = run([*scp, "-r", f"{host}:{place}/part", place / "got"])
     assert code == 1 and "fifo: not a regular file" in err and (place / "got" / "good").read_text() == "good"
 
