@@ -73,7 +73,7 @@ static bool wait_for(const struct command *c, int fd, int most_ms, struct comman
 		end->fate = COMMAND_NOT_WANTED;
 		return false;
 	}
-	return n >= 0 || errno == EINTR;
+	return true;
 }
 
 /* Its output up to the end of it. */
@@ -98,17 +98,18 @@ static bool read_all(const struct command *c, int fd, struct buf *out, struct co
 	}
 }
 
-static bool has_ended(pid_t pid, int *status)
-{
-	pid_t got = waitpid(pid, status, WNOHANG);
-	return got == pid || (got < 0 && errno != EINTR);
-}
-
+/* An end that nothing is known of (children are reaped by themselves) is no good one. */
 static bool wait_end(const struct command *c, pid_t pid, int *status, struct command_end *end)
 {
-	while (!has_ended(pid, status))
+	pid_t got;
+	while ((got = waitpid(pid, status, WNOHANG)) != pid) {
+		if (got < 0 && errno != EINTR) { /* its number may be another's by now */
+			*end = (struct command_end){COMMAND_NOT_STARTED, errno};
+			return false;
+		}
 		if (!wait_for(c, -1, REAP_MS, end))
 			return false;
+	}
 	return true;
 }
 
@@ -139,7 +140,7 @@ static void converse(const struct command *c, pid_t pid, const int fds[2], struc
 	int status = 0;
 	if (read_all(c, fds[0], out, end) && wait_end(c, pid, &status, end))
 		judge(status, fds[1], end);
-	else
+	else if (end->fate != COMMAND_NOT_STARTED)
 		kill_all(pid);
 }
 

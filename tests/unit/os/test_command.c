@@ -84,6 +84,15 @@ static void only_status_0_is_good(void **state)
 	assert_end(COMMAND_KILLED, SIGKILL);
 }
 
+static void an_end_that_nobody_saw_is_not_good(void **state)
+{
+	(void)state;
+	assert_true(signal(SIGCHLD, SIG_IGN) != SIG_ERR);
+	assert_int_equal(run("echo x"), E_IO);
+	assert_end(COMMAND_NOT_STARTED, ECHILD);
+	assert_true(signal(SIGCHLD, SIG_DFL) != SIG_ERR);
+}
+
 static void what_cannot_run_is_told(void **state)
 {
 	(void)state;
@@ -160,6 +169,7 @@ int main(void)
 		cmocka_unit_test(what_it_prints_is_appended),
 		cmocka_unit_test(it_has_nothing_of_ours),
 		cmocka_unit_test(only_status_0_is_good),
+		cmocka_unit_test(an_end_that_nobody_saw_is_not_good),
 		cmocka_unit_test(what_cannot_run_is_told),
 		cmocka_unit_test(size_and_time_are_limits),
 		cmocka_unit_test(it_ends_with_who_wants_it),
