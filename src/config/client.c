@@ -158,6 +158,14 @@ static err_t text_default(char **field, const char *value)
 	return *field != NULL ? OK : E_MEM;
 }
 
+/* Where the user keeps known hosts in a place of an own, or trusts the DNS for them, the files stay
+ * as they are. */
+static bool keeps_host_keys(const struct client_config *c)
+{
+	return cfg_is_set(c->own, "UserKnownHostsFile") ||
+	       cfg_is_asked_later(c->own, "VerifyHostKeyDNS");
+}
+
 static err_t own_defaults(struct client_config *c, const struct client_situation *s)
 {
 	static const char *const identities[] = {"~/.ssh/id_rsa", "~/.ssh/id_ecdsa",
@@ -165,6 +173,8 @@ static err_t own_defaults(struct client_config *c, const struct client_situation
 		"~/.ssh/id_mldsa44_ed25519"};
 	TRY(text_default(&c->hostname, s->host_arg));
 	TRY(text_default(&c->user, s->local_user));
+	if (!cfg_is_set(c->own, "UpdateHostKeys") && keeps_host_keys(c))
+		c->update_host_keys = CFG_UPDATE_NO;
 	for (size_t i = 0; !cfg_is_set(c->own, "IdentityFile") && i < ARRAY_N(identities); i++)
 		TRY(cfg_list_add(&c->identity_file, identities[i]));
 	return OK;

@@ -67,7 +67,8 @@ struct cfg_name {
 };
 extern const struct cfg_name names_family[], names_fphash[], names_loglevel[], names_pubkeyauth[],
 	names_requesttty[], names_sessiontype[], names_stricthostkey[], names_facility[],
-	names_weakcrypto[], names_rootlogin[], names_compression[], names_pubkeyoptions[];
+	names_weakcrypto[], names_rootlogin[], names_compression[], names_pubkeyoptions[],
+	names_updatehostkeys[];
 
 /* ---- tables ---- */
 enum { G_ALWAYS = 1, G_SET = 2, G_OWN = 4, APPEND = 8, LAST = 16, M = 32 };
@@ -110,6 +111,7 @@ struct cfg_own {
 	struct cfg_origin *origin;
 	bool *was_set_before;     /* by an earlier pass: APPEND does not add to it */
 	struct cfg_list forwards; /* "FILE line N: Keyword" of each that is asked for */
+	struct cfg_list later;    /* keywords that are asked for and have no effect yet */
 };
 
 enum cfg_pass { CFG_PASS_ALL, CFG_PASS_MATCHED, CFG_PASS_GLOBAL };
@@ -160,6 +162,8 @@ MUST err_t cfg_defaults(const struct cfg_table *t, struct cfg_own *own, void *fi
  * element. */
 void cfg_print(const struct cfg_opt *opt, const void *fields, struct buf *out);
 bool cfg_is_set(const struct cfg_own *own, const char *keyword);
+/* Is a keyword that is not built given a value that asks for something? */
+bool cfg_is_asked_later(const struct cfg_own *own, const char *keyword);
 
 static inline void *cfg_field(const struct cfg_opt *opt, void *fields)
 {

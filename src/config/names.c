@@ -21,6 +21,8 @@ const struct cfg_name names_sessiontype[] = {{"none", CFG_SESSION_NONE},
 const struct cfg_name names_stricthostkey[] = {{"true", CFG_STRICT_YES}, {"yes", CFG_STRICT_YES},
 	{"false", CFG_STRICT_NO}, {"no", CFG_STRICT_NO}, {"off", CFG_STRICT_NO},
 	{"ask", CFG_STRICT_ASK}, {"accept-new", CFG_STRICT_ACCEPT_NEW}, {NULL, 0}};
+const struct cfg_name names_updatehostkeys[] = {{"true", CFG_UPDATE_YES}, {"yes", CFG_UPDATE_YES},
+	{"false", CFG_UPDATE_NO}, {"no", CFG_UPDATE_NO}, {"ask", CFG_UPDATE_ASK}, {NULL, 0}};
 /* The numbers are syslog's facilities, shifted right by three (RFC 5424 table 1). */
 const struct cfg_name names_facility[] = {{"DAEMON", 3}, {"USER", 1}, {"AUTH", 4}, {"AUTHPRIV", 10},
 	{"LOCAL0", 16}, {"LOCAL1", 17}, {"LOCAL2", 18}, {"LOCAL3", 19}, {"LOCAL4", 20},

@@ -62,6 +62,7 @@ void cfg_own_done(struct cfg_own *own, void *fields)
 	free(own->was_set_before);
 	free(own->origin);
 	cfg_list_done(&own->forwards);
+	cfg_list_done(&own->later);
 	free(own);
 }
 
@@ -81,6 +82,14 @@ bool cfg_is_set(const struct cfg_own *own, const char *keyword)
 {
 	const struct cfg_opt *opt = find_opt(own->table, keyword);
 	return opt != NULL && own->is_set[opt - own->table->opts];
+}
+
+bool cfg_is_asked_later(const struct cfg_own *own, const char *keyword)
+{
+	for (size_t i = 0; i < own->later.n; i++)
+		if (strcmp(own->later.v[i], keyword) == 0)
+			return true;
+	return false;
 }
 
 static const struct cfg_dead *find_dead(const struct cfg_dead *v, size_t n, const char *keyword)
@@ -166,9 +175,11 @@ static err_t later_line(
 	}
 	if (d->how == FORWARD)
 		return active ? note_forward(w, d->keyword, line) : OK;
-	if (active)
-		tell(w, w->env->warn, line, "%s is not supported yet and has no effect");
-	return OK;
+	if (!active)
+		return OK;
+	tell(w, w->env->warn, line, "%s is not supported yet and has no effect");
+	return cfg_is_asked_later(w->own, d->keyword) ? OK
+						      : cfg_list_add(&w->own->later, d->keyword);
 }
 
 /* IgnoreUnknown is there for lines after its own. */

@@ -8,7 +8,8 @@
 
 #include "os/file.h"
 
-#define STEP 4096
+#define STEP      4096
+#define LOCKS_MAX 100
 
 static err_t err_of(int why)
 {
@@ -113,14 +114,35 @@ static err_t append_all(int fd, struct cslice text, int *why)
 	return OK;
 }
 
+/* A file that was replaced while we waited is none any more: then the one in its place. */
+static int open_locked(const char *path, int flags, uint32_t mode)
+{
+	struct stat own, now;
+	for (int i = 0; i < LOCKS_MAX; i++) {
+		int fd = open(path, flags | O_CLOEXEC | O_NOCTTY, (mode_t)mode);
+		if (fd < 0)
+			return -1;
+		if (flock(fd, LOCK_EX) < 0 || fstat(fd, &own) < 0 || stat(path, &now) < 0 ||
+			(own.st_ino == now.st_ino && own.st_dev == now.st_dev))
+			return fd;
+		close(fd);
+	}
+	errno = EBUSY;
+	return -1;
+}
+
+int os_file_lock(const char *path)
+{
+	return open_locked(path, O_RDONLY | O_NONBLOCK, 0);
+}
+
 err_t os_file_append(const char *path, struct cslice text, uint32_t mode, int *why)
 {
-	int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, (mode_t)mode);
+	int fd = open_locked(path, O_RDWR | O_APPEND | O_CREAT, mode);
 	if (fd < 0) {
 		*why = errno;
 		return err_of(errno);
 	}
-	(void)flock(fd, LOCK_EX);
 	struct buf line;
 	buf_init(&line, text.n + 1);
 	if (lacks_line_end(fd))

@@ -30,6 +30,10 @@ int os_file_probe(const char *path);
  */
 MUST err_t os_file_append(const char *path, struct cslice text, uint32_t mode, int *why);
 
+/* Waits for the lock that os_file_append takes, for who replaces the file; close(2) ends it.  -1:
+ * it is not there, or not ours to lock. */
+int os_file_lock(const char *path);
+
 /* mkdir(2); fine when it exists already. */
 MUST err_t os_dir_make(const char *path, uint32_t mode);
 

@@ -49,8 +49,11 @@ static void echo_off(struct prompt *p, bool is_echoed)
 	quiet = p->before;
 	if (!is_echoed)
 		quiet.c_lflag &= ~(tcflag_t)(ECHO | ECHONL);
+	else
+		quiet.c_lflag |= ECHO | ECHOE; /* the terminal may be raw: a session is open */
 	quiet.c_lflag |= ICANON | ISIG;
 	quiet.c_iflag |= ICRNL;
+	quiet.c_oflag |= OPOST;
 	(void)tcsetattr(p->tty, TCSADRAIN, &quiet);
 }
 

@@ -251,6 +251,7 @@ err_t ssh_connect(struct ssh *s)
 static void end_connection(struct ssh *s)
 {
 	forward_done(s);
+	update_again(s);
 	cn_free(s->cn);
 	au_client_free(s->au);
 	connect_done(s);
@@ -281,6 +282,7 @@ void ssh_done(struct ssh *s)
 	end_connection(s);
 	identities_done(s);
 	hostkey_done(s);
+	update_done(s);
 	buf_done(&s->accepted);
 	buf_done(&s->peer_ciphers);
 	if (s->has_cfg)

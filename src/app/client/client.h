@@ -12,11 +12,11 @@
 
 #include "app/common/agent_client.h"
 #include "app/client/forward.h"
+#include "app/client/update.h"
 #include "app/common/me.h"
 #include "auth/au.h"
 #include "config/config.h"
 #include "connection/cn.h"
-#include "key/known_hosts.h"
 #include "os/dial.h"
 #include "os/helper.h"
 #include "os/logsink.h"
@@ -84,6 +84,7 @@ void ask_memory_done(struct ask_memory *m); /* wipes */
 struct known_file {
 	char *path;
 	struct buf text;
+	bool is_user; /* of UserKnownHostsFile */
 };
 #define KNOWN_FILES_MAX 64
 
@@ -134,6 +135,7 @@ struct ssh {
 	bool is_key_changed; /* not the known host key, and the run went on: nothing is lent */
 	struct cn *cn;
 	struct forward forward;
+	struct host_update update;
 	uint64_t started_us, alive_packets;
 	uint32_t alive_missed;
 
@@ -259,6 +261,8 @@ MUST err_t ssh_open_session(struct ssh *s, uint32_t *chan);
 MUST err_t ssh_request(
 	struct ssh *s, uint32_t chan, const char *name, bool want_reply, struct buf *body);
 MUST err_t ssh_request_env(struct ssh *s, uint32_t chan); /* SendEnv, SetEnv */
+/* A global request with a reply. */
+MUST err_t ssh_global(struct ssh *s, const char *name, struct cslice body);
 /* "exec", "shell", "subsystem"; with a reply. */
 MUST err_t ssh_request_program(struct ssh *s, uint32_t chan, const char *name, const char *command);
 void ssh_set_qos(struct ssh *s, bool has_tty);

@@ -22,11 +22,12 @@ struct lookup {
 	const struct key *key;
 	struct kh_found found;
 	char *file; /* of the deciding line, owned */
+	bool is_user_file;
 	uint32_t types;
 	bool has_ca;
 };
 
-typedef err_t file_fn(struct lookup *l, const char *path, struct cslice text);
+typedef err_t file_fn(struct lookup *l, const struct known_file *f);
 
 /* ---- the files ----------------------------------------------------------------------------------
  */
@@ -40,6 +41,7 @@ static err_t read_file(struct ssh *s, const char *value, bool is_user)
 	else if ((f->path = strdup(value)) == NULL)
 		return E_MEM;
 	s->known_n++;
+	f->is_user = is_user;
 	buf_init(&f->text, KNOWN_MAX);
 	struct os_file info;
 	err_t e = os_file_read(f->path, &f->text, &info);
@@ -76,12 +78,13 @@ static err_t each_file(struct lookup *l, file_fn *fn)
 {
 	TRY(read_files(l->s));
 	for (size_t i = 0; i < l->s->known_n; i++)
-		TRY(fn(l, l->s->known[i].path, buf_bytes(&l->s->known[i].text)));
+		TRY(fn(l, &l->s->known[i]));
 	return OK;
 }
 
-static err_t check_file(struct lookup *l, const char *path, struct cslice text)
+static err_t check_file(struct lookup *l, const struct known_file *f)
 {
+	struct cslice text = buf_bytes(&f->text);
 	struct kh_found one = {.verdict = KH_NEW}, before = l->found;
 	if (key_cert(l->key) != NULL)
 		TRY(kh_check_ca(text, l->s->known_name, l->s->known_port, l->key, &one));
@@ -90,17 +93,18 @@ static err_t check_file(struct lookup *l, const char *path, struct cslice text)
 	kh_merge(&l->found, &one);
 	if (l->found.verdict != before.verdict) {
 		free(l->file);
-		l->file = strdup(path);
+		l->is_user_file = f->is_user;
+		l->file = strdup(f->path);
 		if (l->file == NULL)
 			return E_MEM;
 	}
 	return OK;
 }
 
-static err_t types_file(struct lookup *l, const char *path, struct cslice text)
+static err_t types_file(struct lookup *l, const struct known_file *f)
 {
+	struct cslice text = buf_bytes(&f->text);
 	uint32_t types = 0;
-	(void)path;
 	TRY(kh_types(text, l->s->known_name, l->s->known_port, &types));
 	l->types |= types;
 	bool has_ca = false;
@@ -220,7 +224,18 @@ static void say_not_learned(const char *path, err_t e, int why)
 	ssh_say(LOG_L_INFO, "%s: %s", path, why != 0 ? strerror(why) : err_text(e));
 }
 
-static void learn(struct lookup *l)
+/* What has been read before knows it too. */
+static void remember(struct ssh *s, const char *path, struct cslice line)
+{
+	struct buf *text = &s->known[0].text;
+	if (s->known_n == 0 || strcmp(s->known[0].path, path) != 0)
+		return;
+	if (text->n > 0 && text->p[text->n - 1] != '\n')
+		buf_put_u8(text, '\n');
+	buf_put(text, line.p, line.n);
+}
+
+static void learn(struct lookup *l, bool is_confirmed)
 {
 	struct ssh *s = l->s;
 	char *path = NULL;
@@ -236,12 +251,16 @@ static void learn(struct lookup *l)
 		make_own_dir(s, path);
 		e = os_file_append(path, buf_bytes(&line), 0600, &why);
 	}
-	if (e == OK)
+	if (e == OK) {
 		ssh_say(LOG_L_INFO,
 			"Warning: Permanently added '%s' (%s) to the list of known hosts.",
 			known_shown(l), shown_type(l));
-	else
+		remember(s, path, buf_bytes(&line));
+		if (is_confirmed)
+			update_trust(s, l->key);
+	} else {
 		say_not_learned(path, e, why);
+	}
 	buf_done(&line);
 	free(path);
 }
@@ -370,7 +389,7 @@ static err_t on_new(struct lookup *l, const char *fingerprint)
 	}
 	if (strict == CFG_STRICT_ASK)
 		TRY(ask_new(l, fingerprint));
-	learn(l);
+	learn(l, strict == CFG_STRICT_ASK);
 	return OK;
 }
 
@@ -392,6 +411,9 @@ static err_t on_changed(struct lookup *l, const char *fingerprint)
 	if (forward_agent_is_wanted(l->s))
 		ssh_say(LOG_L_ERROR,
 			"Agent forwarding is disabled to avoid man-in-the-middle attacks.");
+	if (l->s->cfg.update_host_keys != CFG_UPDATE_NO)
+		ssh_say(LOG_L_ERROR,
+			"UpdateHostkeys is disabled because the host key is not trusted.");
 	l->s->cfg.password_auth = l->s->cfg.kbdint_auth = false;
 	l->s->is_key_changed = true;
 	return OK;
@@ -427,6 +449,8 @@ static err_t judge(struct lookup *l)
 		log_debug1("Host '%s' is known and matches the %s host key.", known_shown(l),
 			shown_type(l));
 		log_debug1("Found key in %s:%u", l->file != NULL ? l->file : "?", l->found.line);
+		if (l->is_user_file)
+			update_trust(l->s, l->key);
 		break;
 	case KH_NEW:
 		e = on_new(l, text);
@@ -506,6 +530,7 @@ static err_t judge_cert(struct lookup *l)
 static err_t judge_any(struct ssh *s, struct key *key)
 {
 	err_t e = E_NOT_FOUND;
+	update_distrust(s);
 	if (key_cert(key) != NULL) {
 		struct lookup l = {.s = s, .key = key};
 		if (s->cfg.no_host_auth_localhost && is_local(s))

@@ -182,7 +182,7 @@ static void on_alive_timer(struct ev_timer *t, uint64_t now_us)
 		return;
 	}
 	s->alive_missed++;
-	if (cn_global(s->cn, "keepalive@openssh.com", true, cslice_of(NULL, 0)) != OK)
+	if (ssh_global(s, "keepalive@openssh.com", cslice_of(NULL, 0)) != OK)
 		log_debug1("keepalive was not sent");
 	ssh_alive_arm(s);
 	pump_kick(&s->pump);

@@ -121,9 +121,11 @@ static err_t on_data(struct ssh *s, struct cn_event *e)
 static err_t on_event(struct ssh *s, struct cn_event *e)
 {
 	struct session *x = s->session;
-	bool is_forward = false;
-	TRY(forward_event(s, e, &is_forward));
-	if (is_forward)
+	bool is_taken = false;
+	TRY(forward_event(s, e, &is_taken));
+	if (!is_taken)
+		TRY(update_event(s, e, &is_taken));
+	if (is_taken)
 		return OK;
 	switch (e->type) {
 	case CN_EV_OPENED:

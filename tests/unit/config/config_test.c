@@ -158,6 +158,13 @@ static const struct {
 	{"UseKeychain yes", "a", "usekeychain yes\n"},
 	{"ConnectTimeout 1m30s", "a", "connecttimeout 90\n"},
 	{"StrictHostKeyChecking accept-new", "a", "stricthostkeychecking accept-new\n"},
+	{"", "a", "updatehostkeys true\n"},
+	{"UpdateHostKeys ask", "a", "updatehostkeys ask\n"},
+	{"UpdateHostKeys no", "a", "updatehostkeys false\n"},
+	{"UserKnownHostsFile ~/k", "a", "updatehostkeys false\n"},
+	{"UserKnownHostsFile ~/k\nUpdateHostKeys yes", "a", "updatehostkeys true\n"},
+	{"VerifyHostKeyDNS no", "a", "updatehostkeys true\n"},
+	{"Host b\nVerifyHostKeyDNS yes", "a", "updatehostkeys true\n"},
 	{"IdentityFile ~/a\nIdentityFile ~/b", "a", "identityfile ~/a\nidentityfile ~/b\n"},
 	{"Include one", "a", "port 99\n"},
 	{"Host b\nInclude one\nHost *\nPort 5", "a", "port 5\n"},
@@ -270,6 +277,24 @@ static void warns_once_for_what_is_not_built(void **state)
 	buf_put_u8(&world.warned, 0);
 	assert_non_null(strstr((char *)world.warned.p, "LocalForward is not supported yet"));
 	assert_null(strstr((char *)world.warned.p, "ForwardX11"));
+}
+
+static void trust_in_the_dns_leaves_known_hosts_as_it_is(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		int want;
+	} cases[] = {{"VerifyHostKeyDNS yes", CFG_UPDATE_NO},
+		{"VerifyHostKeyDNS ask", CFG_UPDATE_NO},
+		{"VerifyHostKeyDNS yes\nUpdateHostKeys yes", CFG_UPDATE_YES},
+		{"Host b\nVerifyHostKeyDNS yes", CFG_UPDATE_YES}};
+	for (size_t i = 0; i < ARRAY_N(cases); i++) {
+		struct client_config c;
+		assert_int_equal(client_at(&c, cases[i].text, "a"), OK);
+		assert_int_equal(c.update_host_keys, cases[i].want);
+		client_config_done(&c);
+	}
 }
 
 static void passes_over_what_ignore_unknown_names(void **state)
@@ -479,6 +504,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(client_refusals, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			warns_once_for_what_is_not_built, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			trust_in_the_dns_leaves_known_hosts_as_it_is, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			passes_over_what_ignore_unknown_names, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(

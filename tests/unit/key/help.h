@@ -77,4 +77,31 @@ static inline void assert_text(const struct buf *b, const char *s)
 		fail_msg("got \"%.*s\", want \"%s\"", (int)b->n, (const char *)b->p, s);
 }
 
+/* Texts hold %ed, %ed2, %ec, %rsa where a key stands. */
+static inline struct buf help_fill_in(const char *text)
+{
+	static const struct {
+		const char *mark, *file;
+	} marks[] = {{"%ed2", "ed25519_pw"}, {"%ed", "ed25519"}, {"%ec", "ecdsa_256"},
+		{"%rsa", "rsa_1024"}};
+	struct buf out;
+	buf_init(&out, 65536);
+	while (*text != '\0') {
+		bool done = false;
+		for (size_t i = 0; i < ARRAY_N(marks) && !done; i++) {
+			size_t n = strlen(marks[i].mark);
+			if (strncmp(text, marks[i].mark, n) != 0)
+				continue;
+			struct key *k = help_public(marks[i].file);
+			assert_ok(key_public_line(k, NULL, &out));
+			key_free(k);
+			text += n;
+			done = true;
+		}
+		if (!done)
+			buf_put_u8(&out, (uint8_t)*text++);
+	}
+	return out;
+}
+
 #endif

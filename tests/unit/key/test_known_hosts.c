@@ -3,36 +3,9 @@
 #include "help.h"
 #include "key/known_hosts.h"
 
-/* Texts hold %ed, %ed2, %ec, %rsa where a key stands. */
-static struct buf fill_in(const char *text)
-{
-	static const struct {
-		const char *mark, *file;
-	} marks[] = {{"%ed2", "ed25519_pw"}, {"%ed", "ed25519"}, {"%ec", "ecdsa_256"},
-		{"%rsa", "rsa_1024"}};
-	struct buf out;
-	buf_init(&out, 65536);
-	while (*text != '\0') {
-		bool done = false;
-		for (size_t i = 0; i < ARRAY_N(marks) && !done; i++) {
-			size_t n = strlen(marks[i].mark);
-			if (strncmp(text, marks[i].mark, n) != 0)
-				continue;
-			struct key *k = help_public(marks[i].file);
-			assert_ok(key_public_line(k, NULL, &out));
-			key_free(k);
-			text += n;
-			done = true;
-		}
-		if (!done)
-			buf_put_u8(&out, (uint8_t)*text++);
-	}
-	return out;
-}
-
 static struct kh_found check(const char *text, const char *host, uint16_t port, const char *key)
 {
-	struct buf file = fill_in(text);
+	struct buf file = help_fill_in(text);
 	struct key *k = help_public(key);
 	struct kh_found found = {0};
 	assert_ok(kh_check(buf_bytes(&file), host, port, k, &found));
@@ -180,9 +153,9 @@ static void new_lines_are_found_again(void **state)
 static void the_types_of_a_host_are_collected(void **state)
 {
 	(void)state;
-	struct buf file =
-		fill_in("a.example %ed\n*.example %rsa\nb.example %ec\n@revoked a.example %ec\n"
-			"@cert-authority a.example %ec\n");
+	struct buf file = help_fill_in(
+		"a.example %ed\n*.example %rsa\nb.example %ec\n@revoked a.example %ec\n"
+		"@cert-authority a.example %ec\n");
 	uint32_t types = 0;
 	assert_ok(kh_types(buf_bytes(&file), "a.example", 22, &types));
 	assert_int_equal(types, 1u << KEY_ED25519 | 1u << KEY_RSA);
@@ -210,8 +183,8 @@ static void every_line_of_a_host_is_walked(void **state)
 	(void)state;
 	struct walked w = {0};
 	struct buf file =
-		fill_in("a.example %ed\n# c\n@cert-authority *.example %rsa\nb.example %ec\n"
-			"@revoked a.example %ec\nbroken\na.example %ec");
+		help_fill_in("a.example %ed\n# c\n@cert-authority *.example %rsa\nb.example %ec\n"
+			     "@revoked a.example %ec\nbroken\na.example %ec");
 	assert_ok(kh_each(buf_bytes(&file), "a.example", 22, walk_step, &w));
 	assert_int_equal(w.n, 4);
 	assert_int_equal(w.ca, 1);
