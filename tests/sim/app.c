@@ -3,7 +3,8 @@
  * app - channels, and on each a stream of known bytes both ways, stderr too
  *
  * The client opens channels and says in the request how much of what will flow; the server answers
- * or refuses.  Sinks take what came after a while; some spans are kept and looked at again.
+ * or refuses.  Once it has been asked for the first, it opens channels to the client's agent, which
+ * carry bytes too.  Sinks take what came after a while; some spans are kept and looked at again.
  */
 #include "../fuzz/gen.h"
 #include "sim.h"
@@ -22,7 +23,7 @@ static uint32_t way_of(const struct sim_node *n, bool is_out, uint32_t ext)
 
 static struct sim_chan *chan_of(struct sim_node *n, uint32_t id)
 {
-	for (size_t i = 0; i < SIM_CHANS; i++)
+	for (size_t i = 0; i < SIM_ALL; i++)
 		if (n->chans[i].is_known && n->chans[i].id == id)
 			return &n->chans[i];
 	return NULL;
@@ -46,16 +47,32 @@ static void call(struct sim_node *n, err_t e)
 		HOLDS(e == OK || e == E_AGAIN || is_damaged(n) || n->err != OK);
 }
 
+static bool is_back(uint32_t index)
+{
+	return index >= SIM_CHANS;
+}
+
+static const char *type_of(uint32_t index)
+{
+	return is_back(index) ? "auth-agent@openssh.com" : "session";
+}
+
+static bool is_refused(const struct sim_node *n, uint32_t index)
+{
+	return index == (is_back(index) ? n->plan->refused_back : n->plan->refused);
+}
+
 /* ---- begin ---- */
 
-static void open_all(struct sim_node *n)
+static void open_some(struct sim_node *n, uint32_t from, uint32_t count)
 {
-	for (uint32_t i = 0; i < n->plan->chans && n->err == OK; i++) {
+	for (uint32_t i = from; i < from + count && n->err == OK; i++) {
 		uint8_t extra[4];
 		struct sim_chan *c = &n->chans[i];
 		be32_put(extra, i);
-		call(n, cn_open(n->cn, "session", cslice_of(extra, 4), &c->id));
+		call(n, cn_open(n->cn, type_of(i), cslice_of(extra, 4), &c->id));
 		c->is_known = true;
+		c->rekeys_before = n->rekeys_n;
 	}
 }
 
@@ -65,7 +82,7 @@ void sim_app_start(struct sim_node *n)
 	struct cn_env env = {.tp = n->tp, .limits = p->cn_limits[n->role]};
 	err_t e = cn_new(&n->cn, &env);
 	HOLDS(e == OK);
-	for (uint32_t i = 0; i < SIM_CHANS; i++) {
+	for (uint32_t i = 0; i < SIM_ALL; i++) {
 		struct sim_chan *c = &n->chans[i];
 		for (uint32_t ext = 0; ext < 2; ext++) {
 			if (ext == 0 || n->role == TP_SERVER)
@@ -75,7 +92,7 @@ void sim_app_start(struct sim_node *n)
 		}
 	}
 	if (n->role == TP_CLIENT)
-		open_all(n);
+		open_some(n, 0, n->plan->chans);
 	if (p->rekey_every_us != 0)
 		n->rekey_us = n->now_us + p->rekey_every_us;
 	n->global_us = n->now_us + 10000;
@@ -127,22 +144,32 @@ static void take_data(struct sim_node *n, const struct cn_event *ev)
 
 static void take_open(struct sim_node *n, const struct cn_event *ev)
 {
-	uint32_t i = ev->data.n == 4 ? be32_get(ev->data.p) : SIM_CHANS;
-	if (i >= SIM_CHANS || n->role == TP_CLIENT || n->chans[i].is_known) {
+	uint32_t i = ev->data.n == 4 ? be32_get(ev->data.p) : SIM_ALL;
+	if (i >= SIM_ALL || is_back(i) != (n->role == TP_CLIENT) || n->chans[i].is_known) {
 		HOLDS(is_damaged(n));
 		call(n, cn_refuse(n->cn, ev->chan, 1, "what is that"));
 		return;
 	}
 	struct sim_chan *c = &n->chans[i];
+	HOLDS(cslice_eq(ev->name, cslice_str(type_of(i))) || is_damaged(n));
 	c->is_known = true;
 	c->id = ev->chan;
-	if (i == n->plan->refused) {
+	if (is_refused(n, i)) {
 		c->is_over = true;
 		call(n, cn_refuse(n->cn, ev->chan, 1, "not this one"));
 		return;
 	}
 	c->is_open = true;
 	call(n, cn_accept(n->cn, ev->chan));
+}
+
+static void take_asked(struct sim_node *n, const struct cn_event *ev)
+{
+	take_open(n, ev);
+	if (n->role != TP_SERVER || n->has_backs)
+		return;
+	n->has_backs = true;
+	open_some(n, SIM_CHANS, n->plan->backs);
 }
 
 static void take_reply(struct sim_node *n, const struct cn_event *ev)
@@ -161,6 +188,8 @@ static void take_opened(struct sim_node *n, const struct cn_event *ev)
 	if (c == NULL)
 		return;
 	c->is_open = true;
+	if (is_back(index_of(n, c)))
+		return; /* an agent's channels know no requests */
 	for (uint32_t k = sim_roll(n, 4); k > 0 && n->err == OK; k--) {
 		call(n, cn_request(n->cn, c->id, "exec", true, cslice_str("\0\0\0\0")));
 		c->requests++;
@@ -176,13 +205,28 @@ static void take_request(struct sim_node *n, const struct cn_event *ev)
 	call(n, cn_reply(n->cn, ev->chan, ok));
 }
 
+static void note_end(struct sim_node *n, struct sim_chan *c)
+{
+	c->eof_seen = true;
+	if (n->role == TP_SERVER && is_back(index_of(n, c)))
+		n->backs_half_n += c->out[0].at < c->out[0].want;
+}
+
+static void count_back(struct sim_node *n, const struct sim_chan *c)
+{
+	if (n->role != TP_SERVER || !is_back(index_of(n, c)))
+		return;
+	n->backs_n++;
+	n->backs_rekeyed_n += n->rekeys_n > c->rekeys_before;
+}
+
 static void take(struct sim_node *n, const struct cn_event *ev)
 {
 	struct sim_chan *c = chan_of(n, ev->chan);
 	sim_note(n, 2000 + (uint64_t)ev->type);
 	switch (ev->type) {
 	case CN_EV_OPEN:
-		take_open(n, ev);
+		take_asked(n, ev);
 		break;
 	case CN_EV_OPENED:
 		take_opened(n, ev);
@@ -210,9 +254,11 @@ static void take(struct sim_node *n, const struct cn_event *ev)
 		if (ev->type == CN_EV_ROOM)
 			c->out[0].is_waiting = c->out[1].is_waiting = false;
 		if (ev->type == CN_EV_EOF)
-			c->eof_seen = true;
+			note_end(n, c);
 		if (ev->type == CN_EV_OPEN_FAILED)
-			HOLDS(index_of(n, c) == n->plan->refused || is_damaged(n));
+			HOLDS(is_refused(n, index_of(n, c)) || is_damaged(n));
+		if (ev->type == CN_EV_CLOSED)
+			count_back(n, c);
 		c->is_over =
 			c->is_over || ev->type == CN_EV_CLOSED || ev->type == CN_EV_OPEN_FAILED;
 	}
@@ -310,7 +356,7 @@ static void consume(struct sim_node *n)
 {
 	n->app_us = SIM_NEVER;
 	drop_kept(n);
-	for (size_t i = 0; i < SIM_CHANS; i++) {
+	for (size_t i = 0; i < SIM_ALL; i++) {
 		struct sim_chan *c = &n->chans[i];
 		if (c->unconsumed == 0)
 			continue;
@@ -356,8 +402,8 @@ bool sim_app_is_done(const struct sim_node *n)
 {
 	if (n->cn == NULL)
 		return false;
-	for (uint32_t i = 0; i < n->plan->chans; i++)
-		if (!n->chans[i].is_over)
+	for (uint32_t i = 0; i < SIM_ALL; i++)
+		if (sim_plan_has(n->plan, i) && !n->chans[i].is_over)
 			return false;
 	return true;
 }
@@ -380,7 +426,7 @@ bool sim_app_step(struct sim_node *n)
 		consume(n);
 	if (n->global_us <= n->now_us)
 		on_timer(n);
-	for (size_t i = 0; i < SIM_CHANS && n->err == OK; i++)
+	for (size_t i = 0; i < SIM_ALL && n->err == OK; i++)
 		moved |= drive(n, &n->chans[i]);
 	if (n->err == OK)
 		sim_node_fail(n, cn_flush(n->cn));

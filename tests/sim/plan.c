@@ -81,6 +81,24 @@ static void draw_harm(struct rng_seeded *r, struct sim_plan *p)
 		*(one_in(r, 2) ? &p->up.harm_at : &p->down.harm_at) = draw_place(r);
 }
 
+bool sim_plan_has(const struct sim_plan *p, uint32_t index)
+{
+	return index < SIM_CHANS ? index < p->chans : index - SIM_CHANS < p->backs;
+}
+
+/* Drawn last: a seed means for the rest what it meant without these. */
+static void draw_backs(struct rng_seeded *r, struct sim_plan *p)
+{
+	bool is_small = p->limits[0].rekey_bytes == 1 || p->limits[1].rekey_bytes == 1 ||
+			p->up.piece < 1000 || p->down.piece < 1000 ||
+			(p->up.bytes_a_s != 0 && p->up.bytes_a_s < 1000000);
+	p->backs = rng_below(&r->rng, SIM_BACKS + 1);
+	p->refused_back = SIM_CHANS + (one_in(r, 6) ? rng_below(&r->rng, SIM_BACKS) : SIM_BACKS);
+	for (size_t i = SIM_CHANS; i < SIM_ALL; i++)
+		for (size_t k = 0; k < 2; k++)
+			p->length[i][k] = sizes[rng_below(&r->rng, is_small ? 4 : 6)];
+}
+
 void sim_plan_draw(struct sim_plan *p, uint64_t seed)
 {
 	struct rng_seeded r;
@@ -111,4 +129,5 @@ void sim_plan_draw(struct sim_plan *p, uint64_t seed)
 		p->up.piece = p->down.piece = SIM_PIECE;
 		p->up.delay_us = p->down.delay_us = 50000;
 	}
+	draw_backs(&r, p);
 }

@@ -17,6 +17,8 @@
 #include "key/key.h"
 
 #define SIM_CHANS  4
+#define SIM_BACKS  2 /* opened by the server, numbered behind the others */
+#define SIM_ALL    (SIM_CHANS + SIM_BACKS)
 #define SIM_NEVER  UINT64_MAX
 #define SIM_CHUNKS 6 /* of packet memory that an end may use, and one for each kept span */
 #define SIM_KEPT   2
@@ -51,16 +53,20 @@ struct sim_plan {
 	struct tp_limits limits[2]; /* by enum tp_role */
 	struct cn_limits cn_limits[2];
 	uint32_t chans;
-	uint32_t length[SIM_CHANS][3]; /* to the server, to the client, stderr */
-	uint32_t refused;              /* index of a channel that the server refuses */
-	bool is_late;                  /* questions are answered after a while */
-	uint64_t rekey_every_us;       /* by hand; 0 = never */
+	uint32_t backs;              /* channels to an agent at the client */
+	uint32_t length[SIM_ALL][3]; /* to the server, to the client, stderr */
+	uint32_t refused;            /* index of a channel that the server refuses */
+	uint32_t refused_back;       /* and of one that the client refuses */
+	bool is_late;                /* questions are answered after a while */
+	uint64_t rekey_every_us;     /* by hand; 0 = never */
 	uint64_t fail_delay_us;
 	bool is_bulk;  /* several packets a reservation */
 	bool is_quick; /* nothing delays but the wire: round trips are counted */
 };
 
 void sim_plan_draw(struct sim_plan *p, uint64_t seed);
+/* Is there a channel of this index? */
+bool sim_plan_has(const struct sim_plan *p, uint32_t index);
 
 /* ---- link: bytes one way ---- */
 struct sim_piece {
@@ -102,6 +108,7 @@ struct sim_chan {
 	struct sim_stream out[2]; /* data, stderr */
 	uint32_t in_want[2], in_at[2];
 	uint32_t unconsumed, requests, replies;
+	uint32_t rekeys_before; /* when it was opened */
 };
 
 struct sim_kept {
@@ -134,13 +141,17 @@ struct sim_node {
 	bool is_keyed, is_started, is_in, half_in, passwords_n;
 	uint64_t in_us;
 	struct cn *cn;
-	struct sim_chan chans[SIM_CHANS];
+	struct sim_chan chans[SIM_ALL];
 	struct sim_kept kept[SIM_KEPT];
 	size_t kept_n;
 	uint64_t app_us, rekey_us, global_us; /* timers */
 	uint32_t globals_sent, globals_answered;
 	bool is_evil, freezes;
 	uint32_t freezes_n, rekeys_n;
+	/* of the server: what it opened and was closed, with keys that changed meanwhile, with an
+	   end of the one direction while the other went on */
+	uint32_t backs_n, backs_rekeyed_n, backs_half_n;
+	bool has_backs;
 	uint64_t hash; /* of what happened */
 };
 

@@ -121,9 +121,10 @@ static bool is_complete(const struct sim_node *n)
 {
 	if (n->cn == NULL)
 		return false;
-	for (uint32_t i = 0; i < n->plan->chans; i++) {
+	for (uint32_t i = 0; i < SIM_ALL; i++) {
 		const struct sim_chan *c = &n->chans[i];
-		if (i == n->plan->refused)
+		if (!sim_plan_has(n->plan, i) || i == n->plan->refused ||
+			i == n->plan->refused_back)
 			continue;
 		for (size_t ext = 0; ext < 2; ext++)
 			if (c->in_at[ext] != c->in_want[ext] || c->out[ext].at != c->out[ext].want)
@@ -151,6 +152,7 @@ struct outcome {
 	uint64_t up, down, c, s;
 	bool is_bulk;
 	uint32_t freezes, rekeys;
+	uint32_t backs, backs_rekeyed, backs_half;
 };
 
 static struct outcome run_once(uint64_t seed, bool freezes)
@@ -160,7 +162,8 @@ static struct outcome run_once(uint64_t seed, bool freezes)
 	run(&w);
 	judge(&w);
 	struct outcome o = {w.up.hash, w.down.hash, w.c.hash, w.s.hash, w.plan.is_bulk,
-		w.c.freezes_n + w.s.freezes_n, w.c.rekeys_n + w.s.rekeys_n};
+		w.c.freezes_n + w.s.freezes_n, w.c.rekeys_n + w.s.rekeys_n, w.s.backs_n,
+		w.s.backs_rekeyed_n, w.s.backs_half_n};
 	if (sim_fault != NULL)
 		printf("seed %llu (%s): not so: %s; at %llu us, client %s, server %s\n",
 			(unsigned long long)seed, freezes ? "frozen and thawed" : "plain",
@@ -173,6 +176,7 @@ static struct outcome run_once(uint64_t seed, bool freezes)
 static struct {
 	uint32_t passed, failed;
 	uint64_t freezes, rekeys;
+	uint64_t backs, backs_rekeyed, backs_half;
 } total;
 
 static void run_seed(uint64_t seed)
@@ -192,6 +196,9 @@ static void run_seed(uint64_t seed)
 		total.freezes += b.freezes;
 	}
 	total.rekeys += a.rekeys;
+	total.backs += a.backs;
+	total.backs_rekeyed += a.backs_rekeyed;
+	total.backs_half += a.backs_half;
 	if (sim_fault != NULL)
 		total.failed++;
 	else
@@ -225,6 +232,12 @@ int main(int argc, char **argv)
 		run_seed(first + i);
 	printf("sim: %llu hand-overs, %llu rekeys\n", (unsigned long long)total.freezes,
 		(unsigned long long)total.rekeys);
+	printf("sim: the server opened %llu channels; %llu saw new keys, %llu half an end\n",
+		(unsigned long long)total.backs, (unsigned long long)total.backs_rekeyed,
+		(unsigned long long)total.backs_half);
+	/* Of the usual run each must be a part, or it shows nothing about them. */
+	if (argc == 1 && (total.backs == 0 || total.backs_rekeyed == 0 || total.backs_half == 0))
+		total.failed++;
 	printf("%u passed, %u failed\n", total.passed, total.failed);
 	return total.failed == 0 ? 0 : 1;
 }
