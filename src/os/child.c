@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "os/child.h"
+#include "os/failed.h"
 
 #define PIPE_SIZE (1 << 20)
 /* What a deep call may have used; the rest was never touched. */
@@ -38,7 +39,7 @@ err_t child_keep_fds(int *fds, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		high[i] = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD_CLOEXEC, 3 + CHILD_KEEP_MAX);
 		if (fds[i] >= 0 && high[i] < 0)
-			return E_IO;
+			return os_failed();
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (high[i] < 0)
@@ -58,7 +59,7 @@ err_t child_set_stdio(int in, int out, int err)
 		/* Out of the way of 0..2 first. */
 		fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 3);
 		if (fds[i] < 0)
-			return E_IO;
+			return os_failed();
 	}
 	for (int i = 0; i < 3; i++)
 		if (dup2(fds[i], i) < 0)
@@ -70,7 +71,7 @@ err_t child_pipe(int fds[2])
 {
 	int pair[2];
 	if (pipe2(pair, O_CLOEXEC) != 0)
-		return E_IO;
+		return os_failed();
 	(void)fcntl(pair[1], F_SETPIPE_SZ, PIPE_SIZE);
 	fds[0] = pair[0];
 	fds[1] = pair[1];
@@ -81,7 +82,7 @@ err_t child_memory_file(struct cslice data, int *fd)
 {
 	int file = memfd_create("setup", MFD_CLOEXEC);
 	if (file < 0)
-		return E_IO;
+		return os_failed();
 	while (data.n > 0) {
 		ssize_t n = write(file, data.p, data.n);
 		if (n < 0 && errno == EINTR)
@@ -100,7 +101,7 @@ err_t child_open_self(int *fd)
 {
 	int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (self < 0)
-		return E_IO;
+		return os_failed();
 	*fd = self;
 	return OK;
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "os/ev.h"
+#include "os/failed.h"
 
 #define BATCH 32
 
@@ -55,8 +56,9 @@ err_t ev_new(struct ev **out)
 		return E_MEM;
 	ev->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (ev->epoll < 0) {
+		err_t e = os_failed();
 		free(ev);
-		return E_IO;
+		return e;
 	}
 	list_init(&ev->dirty);
 	list_init(&ev->always);
@@ -236,8 +238,9 @@ err_t ev_signals(struct ev *ev, const int *signos, size_t n, ev_signal_fn *fn, v
 	s->io = (struct ev_io){.want = EV_IN, .on = on_signal_fd, .arg = s};
 	s->io.fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (s->io.fd < 0) {
+		err_t e = os_failed();
 		free(s);
-		return E_IO;
+		return e;
 	}
 	err_t e = ev_io_add(ev, &s->io);
 	if (e != OK || sigprocmask(SIG_BLOCK, &set, NULL) < 0) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "os/child.h"
+#include "os/failed.h"
 #include "os/helper.h"
 #include "os/ev.h"
 
@@ -39,14 +40,16 @@ static err_t start(become_fn *become, const void *what, struct helper *out)
 {
 	int in[2] = {-1, -1}, back[2] = {-1, -1};
 	if (pipe2(in, O_CLOEXEC) < 0)
-		return E_IO;
+		return os_failed();
 	if (pipe2(back, O_CLOEXEC) < 0) {
+		err_t e = os_failed();
 		close_pair(in);
-		return E_IO;
+		return e;
 	}
 	(void)fcntl(in[1], F_SETPIPE_SZ, PIPE_WISH);
 	(void)fcntl(back[0], F_SETPIPE_SZ, PIPE_WISH);
 	pid_t pid = fork();
+	err_t e = pid < 0 ? os_failed() : OK;
 	if (pid == 0) {
 		if (dup2(in[0], STDIN_FILENO) < 0 || dup2(back[1], STDOUT_FILENO) < 0)
 			_exit(127);
@@ -58,7 +61,7 @@ static err_t start(become_fn *become, const void *what, struct helper *out)
 	if (pid < 0) {
 		close(in[1]);
 		close(back[0]);
-		return E_IO;
+		return e;
 	}
 	*out = (struct helper){.pid = pid, .from = back[0], .to = in[1]};
 	return OK;
@@ -160,8 +163,9 @@ static err_t capture(const char *const *argv, const char *const *extra_env, int 
 {
 	int back[2];
 	if (pipe2(back, O_CLOEXEC) < 0)
-		return E_IO;
+		return os_failed();
 	pid_t pid = fork();
+	err_t e = pid < 0 ? os_failed() : OK;
 	if (pid == 0) {
 		os_signals_reset();
 		if (dup2(back[1], STDOUT_FILENO) < 0 ||
@@ -175,7 +179,7 @@ static err_t capture(const char *const *argv, const char *const *extra_env, int 
 	close(back[1]);
 	if (pid < 0) {
 		close(back[0]);
-		return E_IO;
+		return e;
 	}
 	read_until_end(back[0], out);
 	close(back[0]);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/failed.h"
 #include "os/pty.h"
 
 err_t pty_open(int *master, int *slave, char name[PTY_NAME_MAX])
@@ -15,15 +16,16 @@ err_t pty_open(int *master, int *slave, char name[PTY_NAME_MAX])
 	char path[PTY_NAME_MAX];
 	int m = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (m < 0)
-		return E_IO;
+		return os_failed();
 	if (grantpt(m) != 0 || unlockpt(m) != 0 || ptsname_r(m, path, sizeof(path)) != 0) {
 		(void)close(m);
 		return E_IO;
 	}
 	int s = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (s < 0) {
+		err_t e = os_failed();
 		(void)close(m);
-		return E_IO;
+		return e;
 	}
 	(void)snprintf(name, PTY_NAME_MAX, "%s", path);
 	*master = m;

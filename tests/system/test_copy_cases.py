@@ -469,3 +469,43 @@ def test_paths_of_homes_by_the_old_protocol(place):
         assert (place.target / "back").read_text() == "f"
         real.unlink()
         (place.target / "back").unlink()
+
+
+# -- causes that are named
+
+@pytest.mark.parametrize("few", (4, 6))
+def test_a_lack_of_descriptors_is_named_with_the_way_out(ours, bowline, few):
+    top = worlds.scratch("few")
+    (top / "a").write_text("a")
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (few, few))
+    done = subprocess.run([ours.scp, "-q", "-D", ours.sftp_server, top / "a", f"host:{top}/b"], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=30, preexec_fn=limited)
+    assert done.returncode == 255 and "cannot be started: too many open files" in done.stderr, done
+    assert "ulimit -n" in done.stderr and "system call" not in done.stderr
+
+
+def test_a_batch_that_is_a_directory_is_told(ours, bowline):
+    done = subprocess.run([ours.sftp, "-b", "/tmp", "-D", ours.sftp_server], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=30)
+    assert done.returncode == 1 and "Commands cannot be read: Is a directory" in done.stderr, done
+
+
+@pytest.mark.parametrize("words", (["/x", "TOP/y"], ["TOP/a", "host:/x"], ["-3", "host:/x", "other:/y"]),
+                         ids=("down", "up", "across"))
+def test_an_interrupt_ends_the_wait_for_a_server_that_says_nothing(ours, bowline, words):
+    """It was started, and never says its first word."""
+    top = worlds.scratch("mute")
+    (top / "a").write_text("a")
+    words = [w.replace("TOP", str(top)) if w != "/x" else "host:/x" for w in words]
+    process = subprocess.Popen([ours.scp, "-q", "-D", "/bin/sleep 100", *words],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               start_new_session=True)
+    try:
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        process.wait(10)
+        assert process.returncode == -signal.SIGINT
+    finally:
+        worlds.end(process)

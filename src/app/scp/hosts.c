@@ -70,7 +70,9 @@ static err_t start(struct scp *s, struct host *h)
 	struct copy_to to = {
 		.user = h->user, .host = h->host, .port = h->port, .subsystem = "sftp"};
 	TRY(connect_to(s, &to, &h->conn));
-	err_t e = remote_start(&h->remote, copy_link(h->conn), s->buffer, s->requests);
+	err_t e = s->is_interrupted
+			  ? E_INTERRUPTED
+			  : remote_start(&h->remote, copy_link(h->conn), s->buffer, s->requests);
 	if (e == OK)
 		return OK;
 	if (e == E_INTERRUPTED || e == E_SERVICE) /* told */
@@ -107,13 +109,14 @@ err_t hosts_sftp(struct scp *s, const struct target *t, bool is_source, struct h
 		h->host = t->host;
 		h->port = t->port;
 		h->is_source = is_source;
+		h->next = s->hosts;
+		s->hosts = h; /* now, for a signal ends also the wait for its first word */
 		err_t e = start(s, h);
 		if (e != OK) {
+			s->hosts = h->next;
 			free(h);
 			return e;
 		}
-		h->next = s->hosts;
-		s->hosts = h;
 	}
 	*out = h;
 	return OK;

@@ -46,8 +46,12 @@ static err_t fill(struct input *in)
 	ev_io_want(in->r->ev, &in->io, 0);
 	TRY(e);
 	ssize_t n = read(in->io.fd, some, sizeof(some));
-	if (n < 0)
-		return errno == EINTR || errno == EAGAIN ? OK : E_IO;
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return OK;
+	if (n < 0) {
+		in->why = errno;
+		return E_IO;
+	}
 	if (n == 0)
 		in->is_ended = true;
 	buf_put(&in->held, some, (size_t)n);

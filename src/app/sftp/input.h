@@ -13,6 +13,7 @@ struct input {
 	struct ev_io io;
 	struct buf held;
 	bool is_ready, is_ended, is_owned;
+	int why; /* errno of the read that failed */
 };
 #define INPUT_LINE_MAX ((size_t)1 << 20)
 

@@ -2,6 +2,7 @@
 /* run - one command after the other, from whoever gives them */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "app/sftp/sftp.h"
@@ -96,6 +97,12 @@ static bool is_end(struct sftp *s, err_t e)
 }
 
 /* OK, or what ended them. */
+static void say_unread(const struct sftp *s, err_t e)
+{
+	bool has_cause = e == E_IO && s->in.why != 0;
+	sftp_say("Commands cannot be read: %s", has_cause ? strerror(s->in.why) : err_text(e));
+}
+
 static err_t obey_all(struct sftp *s)
 {
 	struct buf line;
@@ -108,7 +115,7 @@ static err_t obey_all(struct sftp *s)
 			if (!is_end(s, e))
 				continue;
 			if (e != E_NOT_FOUND && e != E_INTERRUPTED && s->r.end == OK)
-				sftp_say("Commands cannot be read: %s", err_text(e));
+				say_unread(s, e);
 			e = e == E_NOT_FOUND ? OK : e;
 			break;
 		}

@@ -20,6 +20,7 @@
 #include "app/sshd/sess.h"
 #include "os/listen.h"
 #include "os/child.h"
+#include "os/failed.h"
 
 #define EOF_HOLD_US 100000
 
@@ -39,9 +40,10 @@ static err_t make_pipes(struct ends *e)
 {
 	int p[6] = {-1, -1, -1, -1, -1, -1};
 	for (size_t i = 0; i < 3; i++) {
-		if (child_pipe(&p[2 * i]) != OK) {
+		err_t r = child_pipe(&p[2 * i]);
+		if (r != OK) {
 			close_all(p, 6);
-			return E_IO;
+			return r;
 		}
 	}
 	*e = (struct ends){.child_in = p[0],
@@ -143,7 +145,7 @@ static err_t start_child(struct sess *s, const struct ends *e, const struct env_
 {
 	pid_t pid = fork();
 	if (pid < 0)
-		return E_IO;
+		return os_failed();
 	if (pid == 0)
 		be_child(s, e, env);
 	s->pid = pid;
@@ -176,11 +178,12 @@ err_t sess_start(struct sess *s)
 			.in = s->master,
 			.out = s->master,
 			.err = -1};
-	else if (make_pipes(&e) != OK) {
+	err_t r = s->has_pty ? OK : make_pipes(&e);
+	if (r != OK) {
 		env_done(&env);
-		return E_IO;
+		return r;
 	}
-	err_t r = start_child(s, &e, &env);
+	r = start_child(s, &e, &env);
 	env_done(&env);
 	if (s->has_pty) {
 		(void)close(s->slave);
