@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from harness import world as worlds
+from harness import agents, world as worlds
 from harness.client import Ssh, feed, feed_tty
 from harness.copier import Copy, make_tree, there
-from harness.server import Sshd
+from harness.server import Sshd, known_hosts
 from harness.world import sha256_file
 
 import peers
@@ -614,6 +614,68 @@ def test_go_server(world, server, ours):
     ends.good(*run, "-r", ends.at("copy"), ends.here / "back")
     assert hashes(ends.far / "copy") == hashes(ends.here / "back") == hashes(ends.here / "tree")
     assert f"{ends.far}/none: No such file or directory" in ends.bad(*run, ends.at("none"), ends.here / "none")
+
+
+def test_our_sftp_server_under_dropbear(world, ours):
+    """It starts /usr/lib/sftp-server."""
+    if not world.account.private:
+        pytest.skip(world.account.why_no_password)
+    with peers.DropbearServer(world, stands={"/usr/lib/sftp-server": ours.sftp_server}).start() as server:
+        ends = Ends(world, server, ours)
+        make_tree(ends.here / "tree", 4, 40, 5000)
+        worlds.fill(ends.here / "tree" / "large", 8)
+        ends.good("-s", "-rp", ends.here / "tree", ends.at("copy"))
+        ends.good("-s", "-rp", ends.at("copy"), ends.here / "back")
+        assert hashes(ends.far / "copy") == hashes(ends.here / "back") == hashes(ends.here / "tree")
+        status, _, err = feed(ends.copy.sftp(server, f"cp {ends.far}/copy/large {ends.far}/again"), None, SECONDS)
+        assert status == 0, err
+        same(ends.far / "again", ends.here / "tree" / "large")
+
+
+@pytest.mark.parametrize("names", (("dropbear", "asyncssh"), ("paramiko", "openssh"), ("asyncssh", "paramiko")), ids="-".join)
+def test_between_two_strangers(world, ours, theirs, names):
+    """-3: from one foreign server to another."""
+    if "dropbear" in names and not world.account.private:
+        pytest.skip(world.account.why_no_password)
+    def make(name):
+        return Sshd(world, theirs, [f"Subsystem sftp {theirs.sftp_server}"]) if name == "openssh" else \
+            peers.make("server", name, world)
+    with make(names[0]).start() as first, make(names[1]).start() as second:
+        ends = Ends(world, first, ours)
+        make_tree(ends.far / "tree", 4, 40, 5000)
+        worlds.fill(ends.far / "tree" / "large", 4)
+        known = [known_hosts(s, ends.here / f"known{i}") for i, s in enumerate((first, second))]
+        (ends.here / "known").write_text("".join(k.read_text() for k in known))
+        uris = [f"scp://{s.user}@{s.host}:{s.port}/{ends.far}" for s in (first, second)]
+        option = f"UserKnownHostsFile={ends.here}/known"
+        words = [option if w.startswith("UserKnownHostsFile") else w for w in ends.copy.options(first)]
+        command = [ours.scp, *words, "-q", "-3", "-r"]
+        status, out, err = feed([*command, f"{uris[0]}/tree", f"{uris[1]}/copy"], None, SECONDS)
+        assert status == 0, (out, err)
+        assert hashes(ends.far / "copy") == hashes(ends.far / "tree")
+        status, _, err = feed([*command, f"{uris[0]}/none", f"{uris[1]}/x"], None, SECONDS)
+        assert status == 1 and "none: No such file or directory" in err, err
+
+
+@pytest.mark.parametrize("wish", ("-A", None, "-oForwardAgent=yes"))
+def test_the_agent_is_lent_when_it_is_wished(world, ours, theirs, programs, way, wish):
+    """The program at the other end asks for the keys of the agent here."""
+    folder = worlds.scratch("lent")
+    folder.chmod(0o777)
+    real = theirs.sftp_server if way == ["-s"] else theirs.scp
+    asks = folder / "scp"
+    asks.write_text(f'#!/bin/sh\nssh-add -l >{folder}/keys 2>&1\nexec {real} "$@"\n')
+    asks.chmod(0o755)
+    options = [f"Subsystem sftp {asks}", f"SetEnv PATH={folder}:/usr/bin:/bin"]
+    with agents.openssh(folder) as agent, Sshd(world, programs, options).start() as server:
+        env = {"SSH_AUTH_SOCK": str(agent.path)}
+        assert subprocess.run(["ssh-add", "-q", world.keys.path("ed25519")], env={**os.environ, **env}).returncode == 0
+        ends = Ends(world, server, ours)
+        (ends.here / "a").write_text("a")
+        ends.good(*way, *([wish] if wish else []), ends.here / "a", ends.at("b"), env=env)
+        assert (ends.far / "b").read_text() == "a"
+    said = (folder / "keys").read_text()
+    assert "ED25519" in said if wish else "Could not open a connection" in said, said
 
 
 # -- the command line ---------------------------------------------------------------------------------
