@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "os/failed.h"
 #include "os/fdpass.h"
 
 union control {
@@ -16,7 +17,7 @@ err_t fdpass_pair(int fds[2])
 {
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-		return E_IO;
+		return os_failed();
 	fds[0] = pair[0];
 	fds[1] = pair[1];
 	return OK;

@@ -262,6 +262,15 @@ static void lost(struct rcp_run *r, const struct across *a, const struct rcp_io 
 	rcp_run_over(r, io->why != OK ? io->why : E_CLOSED);
 }
 
+static void stopped(struct rcp_run *r)
+{
+	const struct across *a = r->own;
+	if (a->step == S_DATA || a->step == S_STATUS)
+		(void)rcp_failed(r,
+			"%s: interrupted (%" PRIu64 " of %" PRIu64 " bytes were passed on)",
+			a->name, r->p.file_done, r->p.file_size);
+}
+
 static void ended(struct rcp_run *r, struct rcp_io *io)
 {
 	struct across *a = r->own;
@@ -286,7 +295,8 @@ static void ended(struct rcp_run *r, struct rcp_io *io)
 	turn(r);
 }
 
-static const struct rcp_role role = {.take = take, .turn = turn, .ended = ended};
+static const struct rcp_role role = {
+	.take = take, .turn = turn, .ended = ended, .stopped = stopped};
 
 err_t rcp_across(struct link *first, struct link *second, const struct rcp_env *env,
 	const char *asked, uint64_t *failed)

@@ -32,6 +32,8 @@ struct rcp_role {
 	void (*turn)(struct rcp_run *r);
 	/* Nothing more comes over io. */
 	void (*ended)(struct rcp_run *r, struct rcp_io *io);
+	/* The person stops it: tells what it leaves. */
+	void (*stopped)(struct rcp_run *r);
 };
 
 struct rcp_run {

@@ -427,7 +427,15 @@ static void ended(struct rcp_run *r, struct rcp_io *io)
 	rcp_run_over(r, e);
 }
 
-static const struct rcp_role role = {.take = take, .turn = turn, .ended = ended};
+static void stopped(struct rcp_run *r)
+{
+	struct sink *s = r->own;
+	if (s->file.fd >= 0)
+		(void)file_broken(r, &s->file, "interrupted");
+}
+
+static const struct rcp_role role = {
+	.take = take, .turn = turn, .ended = ended, .stopped = stopped};
 
 static void sink_done(struct sink *s)
 {

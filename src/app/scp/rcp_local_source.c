@@ -435,6 +435,12 @@ static void turn(struct rcp_run *r)
 		rcp_finish(io);
 }
 
+static void broken(struct rcp_run *r, const struct source *s, const char *why)
+{
+	(void)rcp_failed(r, "%s: %s (%" PRIu64 " of %" PRIu64 " bytes were sent)", s->thing.path,
+		why, s->thing.at, s->thing.info.size);
+}
+
 static void ended(struct rcp_run *r, struct rcp_io *io)
 {
 	struct source *s = r->own;
@@ -444,15 +450,21 @@ static void ended(struct rcp_run *r, struct rcp_io *io)
 	}
 	err_t e = io->why != OK ? io->why : E_CLOSED;
 	if (s->thing.path != NULL)
-		(void)rcp_failed(r,
-			"%s: lost connection (%" PRIu64 " of %" PRIu64 " bytes were sent)",
-			s->thing.path, s->thing.at, s->thing.info.size);
+		broken(r, s, "lost connection");
 	else
 		(void)rcp_failed(r, "lost connection");
 	rcp_run_over(r, e);
 }
 
-static const struct rcp_role role = {.take = take, .turn = turn, .ended = ended};
+static void stopped(struct rcp_run *r)
+{
+	struct source *s = r->own;
+	if (s->thing.path != NULL)
+		broken(r, s, "interrupted");
+}
+
+static const struct rcp_role role = {
+	.take = take, .turn = turn, .ended = ended, .stopped = stopped};
 
 err_t rcp_source_run(struct rcp_run *r, struct link *link, const struct rcp_sending *what)
 {

@@ -285,8 +285,10 @@ err_t rcp_run_loop(struct rcp_run *r)
 		work(r);
 	while (!r->is_over && e == OK) {
 		e = ev_run(r->env->ev);
-		if (!r->is_over && is_interrupted(r))
+		if (!r->is_over && is_interrupted(r)) {
+			r->role->stopped(r);
 			rcp_run_over(r, E_INTERRUPTED);
+		}
 	}
 	if (e != OK)
 		rcp_run_over(r, e);

@@ -22,6 +22,7 @@
 #include "app/sshd/zygote.h"
 #include "os/child.h"
 #include "os/ev.h"
+#include "os/failed.h"
 #include "os/fdpass.h"
 #include "os/random.h"
 
@@ -121,8 +122,9 @@ static err_t waiting_new(struct listener *l, const struct source *source, int *s
 	if (w == NULL)
 		return E_MEM;
 	if (pipe2(fds, O_CLOEXEC) != 0) {
+		err_t e = os_failed();
 		free(w);
-		return E_IO;
+		return e;
 	}
 	w->owner = l;
 	w->source = *source;
@@ -204,7 +206,7 @@ static void on_connection(struct ev_io *io, unsigned happened)
 {
 	struct listener *l = io->arg;
 	uint8_t bytes[16];
-	int conn, status;
+	int conn, status = -1;
 	if (accept_one(l, io->fd, &conn) != OK)
 		return;
 	struct source source = source_mask(

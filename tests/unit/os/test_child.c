@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -68,10 +69,25 @@ static void freed_heap_is_given_back_and_no_other(void **state)
 	free(blocks[BLOCKS - 1]);
 }
 
+/* Says which limit it was, so that a person can raise it. */
+static void a_lack_of_descriptors_has_a_name(void **state)
+{
+	struct rlimit before, none;
+	int fds[2];
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){.rlim_cur = 3, .rlim_max = before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	err_t piped = child_pipe(fds), opened = child_open_self(&fds[0]);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(piped, E_FILES);
+	assert_int_equal(opened, E_FILES);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stack_that_is_not_in_use_is_given_back_and_no_other),
+		cmocka_unit_test(a_lack_of_descriptors_has_a_name),
 		cmocka_unit_test(freed_heap_is_given_back_and_no_other),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
