@@ -150,6 +150,40 @@ def test_a_limit_of_file_sizes(world, ours):
         assert (top / "large").read_bytes().startswith(left.read_bytes()) and left.stat().st_size <= 1 << 20
 
 
+@pytest.mark.parametrize("what", ("nothing", "file", "link", "loop", "hard link", "long name"))
+def test_atomic_puts_a_new_file_in_the_place(place, bowline, what):
+    """What stood there, and what a link leads to, is untouched; no other name is left."""
+    (place.source / "f").write_text("new")
+    (place.source / "f").chmod(0o644)
+    name = "n" * 255 if what == "long name" else "t"
+    target, other = place.target / name, place.target / "other"
+    other.write_text("other")
+    if what == "file":
+        target.write_text("older")
+        target.chmod(0o600)
+    elif what in ("link", "loop"):
+        target.symlink_to("other" if what == "link" else name)
+    elif what == "hard link":
+        target.hardlink_to(other)
+    for path in place.target.iterdir():
+        place.own(path)
+    place.good(place.source / "f", target, flags=["--atomic"])
+    assert not target.is_symlink() and target.read_text() == "new" and other.read_text() == "other"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o644 and target.stat().st_nlink == other.stat().st_nlink == 1
+    assert sorted(p.name for p in place.target.iterdir()) == sorted((name, "other"))
+
+
+@pytest.mark.parametrize("place", ("up",), indirect=True)     # down it is root, who may write everywhere
+def test_atomic_in_a_directory_that_is_not_ours_keeps_what_is_there(place, bowline):
+    (place.source / "f").write_text("new")
+    (place.target / "t").write_text("older")
+    place.own(place.target / "t")
+    place.target.chmod(0o555)
+    said = place.bad(place.source / "f", place.target / "t", flags=["--atomic"])
+    assert "Permission denied" in said and (place.target / "t").read_text() == "older"
+    assert [p.name for p in place.target.iterdir()] == ["t"]
+
+
 # -- files that come, go and grow
 
 def test_a_link_to_nothing_and_a_missing_file_are_told(place):
