@@ -544,3 +544,20 @@ def test_an_interrupt_ends_the_wait_for_a_server_that_says_nothing(ours, bowline
         assert process.returncode == -signal.SIGINT
     finally:
         worlds.end(process)
+
+
+def test_sftp_ends_where_nobody_takes_its_output(ours, bowline):
+    top = worlds.scratch("unheard")
+    (top / "lines").write_text("pwd\n" * 2000 + f"mkdir {top}/late\n")
+    command = [ours.sftp, "-q", "-b", str(top / "lines"), "-D", ours.sftp_server]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=30)
+    assert done.returncode == 1 and "Output cannot be written" in done.stderr and not (top / "late").exists(), done
+    closed, end = os.pipe()
+    os.close(closed)
+    done = subprocess.run(command, stdout=end, stderr=subprocess.PIPE, text=True, timeout=30)
+    os.close(end)
+    assert done.returncode != 0 and not (top / "late").exists(), done
+    (top / "lines").write_text(f"pwd\nmkdir {top}/late\n")      # without a standard output
+    done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *command], stderr=subprocess.PIPE, text=True, timeout=30)
+    assert done.returncode == 0 and (top / "late").exists(), done

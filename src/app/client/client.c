@@ -294,8 +294,7 @@ void ssh_done(struct ssh *s)
 	free(s->user);
 }
 
-/* Standard descriptors that are closed would be taken by the socket. */
-static void open_standard(void)
+void ssh_open_standard(void)
 {
 	int fd;
 	do {
@@ -310,7 +309,7 @@ err_t ssh_begin(struct ssh *s)
 	buf_init(&s->accepted, BLOB_MAX);
 	buf_init(&s->peer_ciphers, BLOB_MAX);
 	s->fd_in = s->fd_out = s->agent.fd = -1;
-	open_standard();
+	ssh_open_standard();
 	os_sigpipe_ignore(); /* a proxy command may be dead before our first byte */
 	logsink_start(&s->log, LOG_L_INFO);
 	err_t e = crypto_init();

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "app/client/client.h"
 #include "app/scp/scp.h"
 #include "os/prompt.h"
 
@@ -132,6 +133,7 @@ int main(int argc, char **argv)
 {
 	struct scp s = {0};
 	int rest = argc, status = SCP_FAILED;
+	ssh_open_standard();
 	os_sigpipe_ignore();
 	s.umask = umask(0);
 	(void)umask((mode_t)s.umask);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "app/client/client.h"
 #include "app/sftp/sftp.h"
 
 /* Where commands come from. */
@@ -79,6 +80,7 @@ int main(int argc, char **argv)
 {
 	struct sftp s = {0};
 	int status = 1;
+	ssh_open_standard();
 	(void)setlocale(LC_CTYPE, "");
 	os_sigpipe_ignore();
 	s.umask = umask(022);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* run - one command after the other, from whoever gives them */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +104,19 @@ static void say_unread(const struct sftp *s, err_t e)
 	sftp_say("Commands cannot be read: %s", has_cause ? strerror(s->in.why) : err_text(e));
 }
 
+/* A pipe that was closed, a full disk: nobody sees what commands say. */
+static bool is_heard(void)
+{
+	errno = 0;
+	bool has_failed = fflush(stdout) != 0 || ferror(stdout) != 0;
+	int why = errno;
+	if (!has_failed)
+		return true;
+	sftp_say("Output cannot be written%s%s", why != 0 ? ": " : "",
+		why != 0 ? strerror(why) : "");
+	return false;
+}
+
 static err_t obey_all(struct sftp *s)
 {
 	struct buf line;
@@ -124,7 +138,9 @@ static err_t obey_all(struct sftp *s)
 			break;
 		if (e != OK && s->args.is_batch && !may_fail)
 			break;
-		e = OK;
+		e = is_heard() ? OK : E_IO;
+		if (e != OK)
+			break;
 	}
 	buf_done(&line);
 	return e;
