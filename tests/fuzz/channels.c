@@ -3,7 +3,8 @@
  * channels - the connection engine behind a login that was made once, both roles
  *
  * The peer is the fuzzer, and so is the application: it accepts, answers, sends, reads and closes
- * when the script says so, also on channels that are gone.
+ * when the script says so, also on channels that are gone.  A server opens the channels that
+ * servers open: to the agent of its client, for ports that are forwarded.
  *
  * head: role; suite; stalls, limits, a diligent application; how many spans are kept
  */
@@ -18,6 +19,7 @@ struct app {
 	struct cn *cn;
 	err_t err;
 	bool is_diligent;      /* answers and consumes at once */
+	const char *type;      /* of the channels that it opens */
 	uint32_t ids[IDS_MAX]; /* ever given */
 	bool is_over[IDS_MAX], has_eof[IDS_MAX];
 	size_t ids_n;
@@ -233,7 +235,7 @@ static void send(struct app *a, uint32_t id, size_t n)
 static void open(struct app *a, struct cslice extra)
 {
 	uint32_t id;
-	err_t e = cn_open(a->cn, "session", extra, &id);
+	err_t e = cn_open(a->cn, a->type, extra, &id);
 	result(a, e);
 	if (e == OK)
 		know(a, id);
@@ -292,6 +294,10 @@ static void own(struct app *a, struct cslice d)
 	}
 }
 
+/* By the scene, above the bit that makes a server. */
+static const char *const types[] = {
+	"session", "auth-agent@openssh.com", "direct-tcpip", "forwarded-tcpip"};
+
 static void start(struct app *a, struct cslice *in)
 {
 	uint8_t scene = fuzz_u8(in), suite = fuzz_u8(in), how = fuzz_u8(in);
@@ -302,6 +308,7 @@ static void start(struct app *a, struct cslice *in)
 	a->s.settle = settle;
 	a->s.is_stalled = how & 1;
 	a->is_diligent = how & 2;
+	a->type = types[scene >> 1 & 3];
 	a->s.env.limits.high_water = how & 4 ? 4096 : 0;
 	a->keep = fuzz_u8(in) % (KEPT_MAX + 1);
 	struct cn_env env = {.tp = a->s.tp};

@@ -242,6 +242,59 @@ static void channels(void)
 	}
 }
 
+/* Channels to the client's agent: the server asks for them, and either end is the one under test.
+ * Bytes go both ways, new keys come in between, and each direction ends by itself. */
+static void agent_channels(void)
+{
+	struct buf b;
+	for (uint8_t how = 0; how < 8; how++) {
+		bool is_server = how & 1;
+		char name[32];
+		head(&b, is_server ? 3 : 2, how, (uint8_t)(how & 4 ? 8 : 0));
+		for (uint8_t k = 0; k < 2; k++) {
+			if (is_server) {
+				step(&b, SCRIPT_OWN, "\0\0", 2);
+				SAY(&b, channel_open_confirmation, k, 7 + k, 65536, 32768);
+			} else {
+				SAY(&b, channel_open, S("auth-agent@openssh.com"), 7 + k, 65536,
+					32768);
+				step(&b, SCRIPT_OWN, (uint8_t[]){1, k}, 2);
+			}
+		}
+		if (is_server) /* a third, which the client has no agent for */
+			step(&b, SCRIPT_OWN, "\0\0", 2);
+		if (is_server)
+			SAY(&b, channel_open_failure, 2, 2, S("no agent"), S(""));
+		SAY(&b, channel_data, 0, S("\0\0\0\1\13"));
+		step(&b, SCRIPT_OWN, "\5\0\0\5", 4);
+		step(&b, SCRIPT_OWN, "\3\0\0\3", 4);
+		SAY(&b, channel_data, 1, {point, 600});
+		if (how & 2) {
+			SAY(&b, channel_data, 1, {point, 400}); /* full, where windows are small */
+			if (is_server)
+				exchange(&b, methods[0].kex, methods[0].n);
+			step(&b, SCRIPT_OWN, "\3\1\20\3", 4);
+			step(&b, SCRIPT_OWN, "\5\1\3\350", 4);
+		}
+		SAY(&b, channel_window_adjust, 1, 1000);
+		step(&b, SCRIPT_OWN, "\6\0", 2); /* ours ends, theirs goes on */
+		SAY(&b, channel_data, 0, S("\0\0\0\1\5"));
+		SAY(&b, channel_eof, 1); /* theirs ends, ours goes on */
+		step(&b, SCRIPT_OWN, "\3\1\0\3", 4);
+		SAY(&b, channel_request, 0, S("exec"), true, S("\0\0\0\1x"));
+		step(&b, SCRIPT_OWN, "\12\0\0\0", 4);
+		step(&b, SCRIPT_OWN, "\7\0", 2);
+		SAY(&b, channel_close, 0);
+		SAY(&b, channel_close, 1);
+		step(&b, SCRIPT_OWN, "\7\1", 2);
+		if (!is_server) /* asked for only: the answers are a server's */
+			exchange(&b, methods[0].kex, methods[0].n);
+		(void)snprintf(name, sizeof(name), "agent_%u", how);
+		save("channels", name, &b);
+		buf_done(&b);
+	}
+}
+
 #define ASK(b, name, ...)                                                                          \
 	do {                                                                                       \
 		struct ps_req_##name req_ = {__VA_ARGS__};                                         \
@@ -354,6 +407,7 @@ int main(int argc, char **argv)
 		auth_server();
 		auth_client();
 		channels();
+		agent_channels();
 		monitor();
 		frozen();
 	} else {
