@@ -112,6 +112,16 @@ err_t child_reexec(int self_fd, char *const argv[], char *const envp[])
 	return E_IO;
 }
 
+void child_open_stdio(void)
+{
+	int fd;
+	do {
+		fd = open("/dev/null", O_RDWR);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		(void)close(fd);
+}
+
 void child_ignore_pipe(void)
 {
 	(void)signal(SIGPIPE, SIG_IGN);

@@ -20,6 +20,10 @@ MUST err_t child_keep_fds(int *fds, size_t n);
 /* fds 0, 1, 2 become these; the three may be the same or any number.  In a child only. */
 MUST err_t child_set_stdio(int in, int out, int err);
 
+/* Descriptors 0, 1 and 2 exist from now on: a file or socket that is opened later never takes the
+ * place of one that was closed. */
+void child_open_stdio(void);
+
 /* A pipe, close-on-exec, with room for much (1 MiB where the system lets it). */
 MUST err_t child_pipe(int fds[2]);
 

@@ -476,3 +476,21 @@ def test_moduli_screened_as_the_installed_does(tmp_path, foreign):
         good(program, "-q", "-M", "screen", "-f", few, "-O", "prime-tests=8", out)
         found.append([line.split()[1:] for line in out.read_text().splitlines() if line])
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("args", [
+    ("-l", "-f", "{name}"), ("-y", "-f", "{name}"), ("-c", "-C", "x", "-f", "{name}"), ("-q", "-t", "ed25519", "-N", "", "-f", "{name}/x"),
+    ("-t", "ed25519", "-N", "", "-C", "a\x1b[31mb", "-f", "made\x1b[31m"), ("-R", "host\x1b[31m", "-f", "{name}")])
+def test_no_name_steers_the_terminal(tmp_path, args):
+    done = run(OURS, *(a.format(name="absent\x1b[31m") for a in args), cwd=tmp_path)
+    assert "\x1b" not in done.stdout + done.stderr
+    assert "\\033[31m" in done.stdout + done.stderr
+
+
+def test_a_file_that_may_not_grow_leaves_nothing_behind(tmp_path):
+    def small():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+    done = subprocess.run([OURS, "-q", "-t", "ed25519", "-N", "", "-f", "k"], cwd=tmp_path, capture_output=True, text=True, timeout=30,
+                          preexec_fn=small, stdin=subprocess.DEVNULL)
+    assert done.returncode > 0 and "File too large" in done.stderr
+    assert not list(tmp_path.iterdir())

@@ -63,6 +63,31 @@ def home(tmp_path):
             world.wait_until(lambda: not alive(pid), 5)
 
 
+def processor_s(pid):
+    fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_closed_descriptors_are_no_place_for_its_socket(home):
+    sock = home.path / "s"
+    with subprocess.Popen(["/bin/sh", "-c", f'exec "{AGENT}" -a "{sock}" <&- >&- 2>&-'], env=home.env, cwd=home.path) as starter:
+        assert starter.wait(30) == 0
+    pid = next(int(n) for n in os.listdir("/proc") if n.isdigit() and str(sock).encode() in read_command(n))
+    home.pids.add(pid)
+    done = home.add("-l", sock=sock)
+    assert (done.returncode, done.stdout) == (1, "The agent has no identities.\n"), done.stderr
+    before = processor_s(pid)
+    time.sleep(1)
+    assert processor_s(pid) - before < 0.5
+
+
+def read_command(pid):
+    try:
+        return open(f"/proc/{pid}/cmdline", "rb").read()
+    except OSError:
+        return b""
+
+
 def variables(text):
     return dict(re.findall(r"^(?:setenv )?(\w+)[= ]([^;\s]+);", text, re.M))
 

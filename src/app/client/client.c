@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "app/client/client.h"
+#include "os/child.h"
 
 #define BLOB_MAX 65536
 
@@ -294,22 +295,12 @@ void ssh_done(struct ssh *s)
 	free(s->user);
 }
 
-void ssh_open_standard(void)
-{
-	int fd;
-	do {
-		fd = open("/dev/null", O_RDWR);
-	} while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd > STDERR_FILENO)
-		close(fd);
-}
-
 err_t ssh_begin(struct ssh *s)
 {
 	buf_init(&s->accepted, BLOB_MAX);
 	buf_init(&s->peer_ciphers, BLOB_MAX);
 	s->fd_in = s->fd_out = s->agent.fd = -1;
-	ssh_open_standard();
+	child_open_stdio();
 	os_sigpipe_ignore(); /* a proxy command may be dead before our first byte */
 	logsink_start(&s->log, LOG_L_INFO);
 	err_t e = crypto_init();

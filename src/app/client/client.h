@@ -276,8 +276,6 @@ void login_say_refused(struct ssh *s, struct cslice methods);
 void login_say_cut(struct ssh *s, struct cslice text);
 
 /* client.c: the run. */
-/* Standard descriptors that are closed would be taken by a socket or file, and written into. */
-void ssh_open_standard(void);
 /* Before all else: stdin, stdout, stderr are open, the log goes to stderr, the library runs, who we
  * are is known.  What fails has been told. */
 MUST err_t ssh_begin(struct ssh *s);

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/client/client.h"
 #include "app/scp/scp.h"
+#include "os/child.h"
 #include "os/prompt.h"
 
 static err_t take_targets(struct scp *s, int n, char **words)
@@ -133,7 +133,7 @@ int main(int argc, char **argv)
 {
 	struct scp s = {0};
 	int rest = argc, status = SCP_FAILED;
-	ssh_open_standard();
+	child_open_stdio();
 	os_sigpipe_ignore();
 	s.umask = umask(0);
 	(void)umask((mode_t)s.umask);

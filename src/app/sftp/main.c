@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/client/client.h"
 #include "app/sftp/sftp.h"
+#include "os/child.h"
 
 /* Where commands come from. */
 static err_t open_input(struct sftp *s)
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
 {
 	struct sftp s = {0};
 	int status = 1;
-	ssh_open_standard();
+	child_open_stdio();
 	(void)setlocale(LC_CTYPE, "");
 	os_sigpipe_ignore();
 	s.umask = umask(022);

@@ -13,6 +13,7 @@
 #include "app/common/askpass.h"
 #include "app/common/keychain.h"
 #include "app/common/keyfile.h"
+#include "app/common/say.h"
 #include "app/ssh-add/sa.h"
 #include "base/log.h"
 
@@ -121,8 +122,7 @@ static void say_load_error(const char *path, err_t e, const struct buf *why)
 	if (e == E_PERMISSION && errno == 0) { /* the box says it, all but its last line */
 		const char *end = "Load key \"";
 		const uint8_t *at = memmem(why->p, why->n, end, strlen(end));
-		(void)fprintf(stderr, "%.*s", (int)(at != NULL ? at - why->p : (long)why->n),
-			(const char *)why->p);
+		say_text(stderr, cslice_of(why->p, at != NULL ? (size_t)(at - why->p) : why->n));
 	} else if (is_system) {
 		(void)sa_say(0, "%s: %s", path, words);
 	} else if (e != E_CANCELLED && e != E_PASSPHRASE) {

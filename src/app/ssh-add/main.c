@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "app/common/say.h"
 #include "app/ssh-add/sa.h"
 #include "config/config.h"
+#include "os/child.h"
 #include "os/drop.h"
 #include "os/logsink.h"
 
@@ -57,7 +59,7 @@ int sa_say(int state, const char *fmt, ...)
 	va_list ap;
 	(void)fflush(stdout);
 	va_start(ap, fmt);
-	(void)vfprintf(stderr, fmt, ap);
+	say_format(stderr, fmt, ap);
 	va_end(ap);
 	(void)fputc('\n', stderr);
 	return state;
@@ -235,6 +237,7 @@ static int run(struct sa *s, char **words, size_t n)
 int main(int argc, char **argv)
 {
 	struct sa s = {.agent = {.fd = -1}};
+	child_open_stdio();
 	drop_dumpable(); /* private keys and passphrases pass through */
 	int state = parse(&s.o, argc, argv);
 	if (state != SA_OK)

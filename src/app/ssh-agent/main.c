@@ -299,6 +299,7 @@ int main(int argc, char **argv)
 	struct agent_options o = {0};
 	struct agent_listen l = {0};
 	struct me me = {0};
+	child_open_stdio();
 	/* Whoever started it with rights of a group (setgid, against ptrace) does not give them on.
 	 */
 	if (setegid(getgid()) != 0 || setgid(getgid()) != 0)

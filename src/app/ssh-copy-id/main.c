@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "app/ssh-copy-id/ci.h"
+#include "os/child.h"
 #include "os/logsink.h"
 #include "os/prompt.h"
 
@@ -142,6 +143,7 @@ static int run_words(struct ci *c, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	struct ci c = {0};
+	child_open_stdio();
 	os_sigpipe_ignore();
 	buf_init(&c.shown_options, CI_KEYS_MAX);
 	err_t e = crypto_init();

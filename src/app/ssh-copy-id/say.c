@@ -3,13 +3,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "app/common/say.h"
 #include "app/ssh-copy-id/ci.h"
 
 static void say(const char *kind, const char *fmt, va_list ap)
 {
 	(void)fflush(stdout);
 	fprintf(stderr, "ssh-copy-id: %s: ", kind);
-	(void)vfprintf(stderr, fmt, ap);
+	say_format(stderr, fmt, ap);
 	(void)fputc('\n', stderr);
 }
 

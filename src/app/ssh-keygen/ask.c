@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "app/common/askpass.h"
+#include "app/common/say.h"
 #include "app/ssh-keygen/kg.h"
 
 int kg_say(int state, const char *fmt, ...)
@@ -14,10 +15,24 @@ int kg_say(int state, const char *fmt, ...)
 	va_list ap;
 	(void)fflush(stdout);
 	va_start(ap, fmt);
-	(void)vfprintf(stderr, fmt, ap);
+	say_format(stderr, fmt, ap);
 	va_end(ap);
 	(void)fputc('\n', stderr);
 	return state;
+}
+
+void kg_tell(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	say_format(stdout, fmt, ap);
+	va_end(ap);
+}
+
+void kg_say_why(const struct buf *why)
+{
+	(void)fflush(stdout);
+	say_text(stderr, buf_bytes(why));
 }
 
 /* Byte by byte: what follows in a pipe belongs to the next question.  False: nothing came before
@@ -43,7 +58,7 @@ static bool read_line(struct buf *line)
 
 bool kg_ask_line(const char *prompt, struct buf *line)
 {
-	(void)fputs(prompt, stdout);
+	say_text(stdout, cslice_str(prompt));
 	(void)fflush(stdout);
 	return read_line(line);
 }

@@ -76,8 +76,7 @@ static int authority_in_file(struct authority *a, const struct kg_options *o)
 	struct buf why;
 	buf_init(&why, KG_LINE_MAX);
 	err_t e = keyfile_load_private(&k, o->sig_file, &ask, NULL, &why);
-	if (why.n > 0)
-		(void)fwrite(why.p, 1, why.n, stderr);
+	kg_say_why(&why);
 	buf_done(&why);
 	if (e != OK)
 		return KG_FATAL;

@@ -54,9 +54,7 @@ static int load(struct kg_options *o, struct loaded *l, struct kg_old old, const
 	buf_put_u8(&l->comment, 0);
 	if (e == OK)
 		e = buf_err(&l->comment);
-	(void)fflush(stdout);
-	if (why.n > 0)
-		(void)fwrite(why.p, 1, why.n, stderr);
+	kg_say_why(&why);
 	buf_done(&why);
 	return e == OK ? KG_OK : KG_FATAL;
 }
@@ -85,7 +83,7 @@ static int with_new_passphrase(struct kg_options *o, const struct loaded *l)
 	struct buf passphrase;
 	int state = KG_FAILED;
 	if (comment_of(l)[0] != '\0')
-		(void)printf("Key has comment '%s'\n", comment_of(l));
+		kg_tell("Key has comment '%s'\n", comment_of(l));
 	buf_init(&passphrase, KG_LINE_MAX);
 	err_t e = kg_ask_new(
 		o, "Enter new passphrase (empty for no passphrase): ", false, &passphrase);
@@ -94,7 +92,7 @@ static int with_new_passphrase(struct kg_options *o, const struct loaded *l)
 		e = kg_save(o, &(struct kg_pair){l->k, l->path, comment_of(l),
 				       buf_bytes(&passphrase), false});
 	if (e == OK) {
-		(void)printf("Your identification has been saved with the new passphrase.\n");
+		kg_tell("Your identification has been saved with the new passphrase.\n");
 		state = KG_OK;
 	}
 	buf_done(&passphrase);
@@ -137,14 +135,14 @@ static int apply_comment(struct kg_options *o, const struct loaded *l)
 {
 	struct buf fresh;
 	if (comment_of(l)[0] != '\0')
-		(void)printf("Old comment: %s\n", comment_of(l));
+		kg_tell("Old comment: %s\n", comment_of(l));
 	else
-		(void)printf("No existing comment\n");
+		kg_tell("No existing comment\n");
 	buf_init(&fresh, KG_LINE_MAX);
 	int state = new_comment(o, &fresh);
 	const char *words = (const char *)fresh.p;
 	if (state == KG_OK && strcmp(words, comment_of(l)) == 0) {
-		(void)printf("No change to comment\n");
+		kg_tell("No change to comment\n");
 	} else if (state == KG_OK) {
 		keep_form(o, l->path);
 		bool has_public = o->write.form == KEY_FORM_OPENSSH;
@@ -152,9 +150,9 @@ static int apply_comment(struct kg_options *o, const struct loaded *l)
 		bool done = kg_save(o, &pair) == OK;
 		state = done ? KG_OK : KG_FAILED;
 		if (done && words[0] != '\0')
-			(void)printf("Comment '%s' applied\n", words);
+			kg_tell("Comment '%s' applied\n", words);
 		else if (done)
-			(void)printf("Comment removed\n");
+			kg_tell("Comment removed\n");
 	}
 	buf_done(&fresh);
 	return state;

@@ -76,8 +76,7 @@ static int convert_private(const struct kg_options *o, const char *path, enum ke
 	err_t e = keyfile_load_private(&in.k, path, &ask, &in.comment, &why);
 	int state = KG_OK;
 	buf_put_u8(&in.comment, 0);
-	if (why.n > 0)
-		(void)fwrite(why.p, 1, why.n, stderr);
+	kg_say_why(&why);
 	if (e == OK)
 		e = buf_err(&in.comment);
 	if (e == OK)

@@ -81,7 +81,7 @@ static int make_ssh_dir(const struct kg_options *o, const char *path)
 			state = kg_say(KG_FAILED, "Could not create directory '%s': %s", dir,
 				strerror(errno));
 		else if (!o->quiet)
-			(void)printf("Created directory '%s'.\n", dir);
+			kg_tell("Created directory '%s'.\n", dir);
 	}
 	free(dir);
 	return state;
@@ -106,7 +106,7 @@ bool kg_may_overwrite(const char *path)
 	struct buf line;
 	if (stat(path, &st) < 0)
 		return true;
-	(void)printf("%s already exists.\n", path);
+	kg_tell("%s already exists.\n", path);
 	say_missing_public(path);
 	buf_init(&line, KG_LINE_MAX);
 	bool yes = kg_ask_line("Overwrite (y/n)? ", &line) && line.n > 0 &&
@@ -119,8 +119,8 @@ static int show_new_key(
 	const struct kg_options *o, const struct key *k, const char *path, const char *comment)
 {
 	struct buf text;
-	(void)printf("Your identification has been saved in %s\n", path);
-	(void)printf("Your public key has been saved in %s.pub\n", path);
+	kg_tell("Your identification has been saved in %s\n", path);
+	kg_tell("Your public key has been saved in %s.pub\n", path);
 	buf_init(&text, KEYFILE_MAX);
 	err_t e = key_fingerprint(k, o->hash_id, &text);
 	buf_printf(&text, " %s\n", comment);
@@ -130,7 +130,7 @@ static int show_new_key(
 	if (e == OK)
 		e = buf_err(&text);
 	if (e == OK)
-		(void)printf("The key fingerprint is:\n%.*s", (int)text.n, (const char *)text.p);
+		kg_tell("The key fingerprint is:\n%.*s", (int)text.n, (const char *)text.p);
 	buf_done(&text);
 	return e == OK ? KG_OK : kg_say(KG_FATAL, "fingerprint failed: %s", err_text(e));
 }
@@ -179,7 +179,7 @@ int kg_generate(struct kg_options *o)
 	if (state != KG_OK)
 		return state;
 	if (!o->quiet && !key_type_is_sk(type))
-		(void)printf("Generating public/private %s key pair.\n", short_names[type]);
+		kg_tell("Generating public/private %s key pair.\n", short_names[type]);
 	err_t e = key_generate(&k, type, bits, os_rng());
 	if (e == E_KEY_DEVICE)
 		return kg_say(KG_FATAL,
@@ -235,7 +235,7 @@ int kg_generate_host_keys(struct kg_options *o)
 			free(path);
 			continue;
 		}
-		(void)printf(first ? "ssh-keygen: generating new host keys: %s " : "%s ",
+		kg_tell(first ? "ssh-keygen: generating new host keys: %s " : "%s ",
 			key_type_shown(host_keys[i].type));
 		(void)fflush(stdout);
 		first = false;

@@ -113,7 +113,7 @@ static err_t one_line(struct run *r, const struct kh_entry *e)
 	if (r->o->remove_host != NULL && is_match && e->marker == KH_MARK_NONE) {
 		r->found = true;
 		if (!r->o->quiet)
-			(void)printf("# Host %s found: line %u\n", r->host, e->line);
+			kg_tell("# Host %s found: line %u\n", r->host, e->line);
 		return OK;
 	}
 	if (r->o->remove_host == NULL && is_key)
@@ -136,7 +136,7 @@ static int replace_file(struct run *r)
 	else if (keyfile_replace(r->path, buf_bytes(&r->out), st.st_mode & 0777) != OK)
 		state = kg_say(KG_FATAL, "rename to %s: %s", r->path, strerror(errno));
 	if (state == KG_OK) {
-		(void)printf("%s updated.\nOriginal contents retained as %s\n", r->path, old);
+		kg_tell("%s updated.\nOriginal contents retained as %s\n", r->path, old);
 		if (r->has_unhashed)
 			(void)kg_say(0,
 				"WARNING: %s contains unhashed entries\n"

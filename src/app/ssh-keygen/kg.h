@@ -35,6 +35,10 @@ struct kg_options {
 
 /* Prints "text\n" to stderr and gives state, for `return`. */
 int kg_say(int state, const char *fmt, ...) PRINTF(2, 3);
+/* The same on stdout, without a line end of its own. */
+void kg_tell(const char *fmt, ...) PRINTF(1, 2);
+/* What keyfile_load_private says, to stderr. */
+void kg_say_why(const struct buf *why);
 
 /* ---- questions (ask.c)
  * ---------------------------------------------------------------------------------------- */

@@ -206,7 +206,7 @@ static int add_file(struct making *m, const char *path, bool is_quiet)
 			    : kg_say(KG_FATAL, "fopen %s: %s", m->path,
 				      info.why != 0 ? strerror(info.why) : err_text(e));
 	if (state == KG_OK && !is_quiet)
-		(void)printf("Revoking from %s\n", m->path);
+		kg_tell("Revoking from %s\n", m->path);
 	if (state == KG_OK)
 		state = add_text(m, buf_bytes(&text));
 	buf_done(&text);
@@ -346,7 +346,7 @@ static int check(const struct krl *list, const char *path)
 			comment.n--;
 		vis_put(&shown, buf_bytes(&comment));
 		bool is_fine = krl_check(list, k) == KRL_FINE;
-		(void)printf("%s%s%.*s%s: %s\n", path, shown.n > 0 ? " (" : "", (int)shown.n,
+		kg_tell("%s%s%.*s%s: %s\n", path, shown.n > 0 ? " (" : "", (int)shown.n,
 			(const char *)shown.p, shown.n > 0 ? ")" : "", is_fine ? "ok" : "REVOKED");
 		state = is_fine ? KG_OK : KG_FAILED;
 	}

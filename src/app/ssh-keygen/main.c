@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "app/ssh-keygen/kg.h"
+#include "os/child.h"
 #include "os/drop.h"
 
 static const struct flag {
@@ -209,7 +210,9 @@ static int run(struct kg_options *o, char **files, size_t files_n)
 int main(int argc, char **argv)
 {
 	struct kg_options o = {0};
-	drop_dumpable(); /* private keys and passphrases pass through */
+	child_open_stdio();
+	child_ignore_file_size(); /* a file that may not grow is told, and leaves nothing behind */
+	drop_dumpable();          /* private keys and passphrases pass through */
 	int state = parse(&o, argc, argv);
 	if (state != KG_OK)
 		return state;

@@ -74,16 +74,6 @@ static void open_log_file(const struct sshd_options *o)
 	buf_done(&name);
 }
 
-/* 0, 1 and 2 exist: a descriptor opened later never takes their place. */
-static void sane_stdio(void)
-{
-	int fd;
-	while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd <= STDERR_FILENO)
-		;
-	if (fd >= 0)
-		(void)close(fd);
-}
-
 /* ---- -T and -C ---- */
 struct spec {
 	char *text, *user, *address, *host, *local_address;
@@ -302,7 +292,7 @@ int main(int argc, char **argv)
 {
 	struct sshd_options o;
 	struct title title;
-	sane_stdio();
+	child_open_stdio();
 	if (title_take(&title, &argv) != OK)
 		return EXIT_FATAL;
 	options_parse(&o, argc, argv);
