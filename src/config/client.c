@@ -236,6 +236,7 @@ static void note_explicit(struct client_config *c)
 	c->ciphers_set = cfg_is_set(c->own, "Ciphers");
 	c->identity_files_set = cfg_is_set(c->own, "IdentityFile");
 	c->certificate_files_set = cfg_is_set(c->own, "CertificateFile");
+	c->user_known_hosts_set = cfg_is_set(c->own, "UserKnownHostsFile");
 	c->hostkey_algs_set = cfg_is_set(c->own, "HostKeyAlgorithms");
 }
 

@@ -100,7 +100,7 @@ struct cfg_addkeys {
 struct client_config {
 #include "config/client.def"
 	bool ciphers_set; /* the user chose: no re-ordering by CPU */
-	bool identity_files_set, certificate_files_set;
+	bool identity_files_set, certificate_files_set, user_known_hosts_set;
 	bool hostkey_algs_set; /* an explicit list (no + - ^): no re-ordering by known keys */
 	struct cfg_own *own;
 };

@@ -126,7 +126,7 @@ struct ssh {
 	struct agent_client agent;
 	struct identity ids[IDENTITIES_MAX];
 	struct au_identity au_ids[IDENTITIES_MAX];
-	size_t ids_n;
+	size_t ids_n, ids_named; /* the first ids_named are what the user named */
 	struct keys_found found;
 	struct buf methods;
 	struct au_client_env au_env;
@@ -215,6 +215,10 @@ void hostkey_done(struct ssh *s);
 
 /* identity.c */
 void identities_load(struct ssh *s);
+/* The key that let the user in the last time goes behind what was named (LastKeyFile); and, after a
+ * login, what to remember of it. */
+void last_key_first(struct ssh *s);
+void last_key_save(struct ssh *s);
 void identities_done(struct ssh *s);
 MUST err_t identity_sign(
 	struct ssh *s, uint32_t id, struct cslice alg, struct cslice tbs, struct buf *sig);

@@ -305,9 +305,13 @@ void identities_load(struct ssh *s)
 	/* What the user named goes before what happens to be in the agent. */
 	if (s->cfg.identity_files_set)
 		keep_files(c);
+	for (s->ids_named = c->certs_n; s->ids_named < s->ids_n; s->ids_named++)
+		if (!s->ids[s->ids_named].is_listed)
+			break;
 	keep_others_of_agent(c);
 	keep_files(c);
 	free(c);
+	last_key_first(s);
 	identities_show(s);
 }
 

@@ -182,6 +182,7 @@ static void show_banner(const struct ssh *s, struct cslice text)
 static err_t on_success(struct ssh *s, const struct au_event *e)
 {
 	s->is_logged_in = true;
+	last_key_save(s);
 	if (s->is_proxied)
 		ssh_say(LOG_L_VERBOSE, "Authenticated to %s (via proxy) using \"%.*s\".", s->host,
 			(int)e->data.n, (const char *)e->data.p);

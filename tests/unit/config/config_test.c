@@ -156,6 +156,7 @@ static const struct {
 	{"AddKeysToAgent 1h", "a", "addkeystoagent 3600\n"},
 	{"AddKeysToAgent confirm 2m", "a", "addkeystoagent confirm 120\n"},
 	{"UseKeychain yes", "a", "usekeychain yes\n"},
+	{"LastKeyFile ~/k", "a", "lastkeyfile ~/k\n"},
 	{"ConnectTimeout 1m30s", "a", "connecttimeout 90\n"},
 	{"StrictHostKeyChecking accept-new", "a", "stricthostkeychecking accept-new\n"},
 	{"", "a", "updatehostkeys true\n"},
