@@ -140,3 +140,18 @@ def test_paramiko_reads_ours(tmp_path, kind, option, value, phrase):
     good(OURS, "-q", "-t", name, *(["-b", bits] if bits else []), "-N", phrase, option, value, "-f", path)
     key = cls.from_private_key_file(str(path), password=phrase or None)
     assert [key.get_name(), key.get_base64()] == path.with_suffix(".pub").read_text().split()[:2]
+
+
+@pytest.mark.parametrize("bits", [1024, 2048, 3072])
+def test_a_file_of_ssh_com(tmp_path, bits):
+    """PuTTY writes the form of ssh.com's programs."""
+    ppk, path = tmp_path / "k.ppk", tmp_path / "k"
+    good("puttygen", "-q", "-t", "rsa", "-b", bits, "-o", ppk, "--new-passphrase", "/dev/null")
+    good("puttygen", ppk, "-O", "private-sshcom", "-o", path, "--new-passphrase", "/dev/null")
+    assert public(path) == good("puttygen", ppk, "-O", "public-openssh").split()[:2]
+    assert good(OURS, "-i", "-f", path) == good(programs.installed().keygen, "-i", "-f", path)
+    (tmp_path / "phrase").write_text(PHRASE)
+    good("puttygen", ppk, "-O", "private-sshcom", "-o", path, "--new-passphrase", tmp_path / "phrase")
+    path.chmod(0o600)
+    done = run(OURS, "-y", "-P", PHRASE, "-f", path)
+    assert done.returncode == 255 and str(path) in done.stderr
