@@ -494,3 +494,24 @@ def test_a_file_that_may_not_grow_leaves_nothing_behind(tmp_path):
                           preexec_fn=small, stdin=subprocess.DEVNULL)
     assert done.returncode > 0 and "File too large" in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("line", ["host {key}", "host,[h2]:2222 {key}", "h3 {key} two words", 'command="a b" {key}', "h4 {key} # a remark",
+                                  "|1|AAAAAAAAAAAAAAAAAAAAAAAAAAA=|AAAAAAAAAAAAAAAAAAAAAAAAAAA= {key}"])
+def test_what_stands_before_a_key_names_it(tmp_path, foreign, line):
+    key = make(OURS, tmp_path / "k", "ed25519")
+    (tmp_path / "list").write_text(line.format(key=" ".join(blob((tmp_path / "k.pub").read_text()))) + "\n")
+    shown = good(OURS, "-l", "-f", tmp_path / "list")
+    assert shown == good(foreign, "-l", "-f", tmp_path / "list") and "no comment" not in shown, key
+
+
+def test_an_old_signature_is_kept_and_no_public_half_of_it_is_missed(tmp_path):
+    make(OURS, tmp_path / "k", "ed25519")
+    (tmp_path / "data").write_text("data")
+    (tmp_path / "data.sig").write_text("an old one")
+    done = run(OURS, "-Y", "sign", "-f", tmp_path / "k", "-n", "file", tmp_path / "data", stdin="n\n")
+    assert "data.sig already exists.\nOverwrite (y/n)? " in done.stdout and ".pub is missing" not in done.stderr
+    assert (tmp_path / "data.sig").read_text() == "an old one"
+    for bad in ("absent", "data"):
+        done = run(OURS, "-Y", "check-novalidate", "-n", "file", "-s", tmp_path / bad, stdin="data")
+        assert (done.returncode, done.stdout) == (255, "Could not verify signature.\n")

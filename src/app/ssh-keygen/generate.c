@@ -100,14 +100,15 @@ static void say_missing_public(const char *path)
 	free(name);
 }
 
-bool kg_may_overwrite(const char *path)
+bool kg_may_overwrite(const char *path, bool is_pair)
 {
 	struct stat st;
 	struct buf line;
 	if (stat(path, &st) < 0)
 		return true;
 	kg_tell("%s already exists.\n", path);
-	say_missing_public(path);
+	if (is_pair)
+		say_missing_public(path);
 	buf_init(&line, KG_LINE_MAX);
 	bool yes = kg_ask_line("Overwrite (y/n)? ", &line) && line.n > 0 &&
 		   (line.p[0] == 'y' || line.p[0] == 'Y');
@@ -190,7 +191,7 @@ int kg_generate(struct kg_options *o)
 		return kg_say(KG_FATAL, "making the key failed: %s", err_text(e));
 	const char *path = kg_identity_path(o, type, "Enter file in which to save the key");
 	state = path != NULL ? make_ssh_dir(o, path) : KG_FAILED;
-	if (state == KG_OK && !kg_may_overwrite(path))
+	if (state == KG_OK && !kg_may_overwrite(path, true))
 		state = KG_FAILED;
 	if (state == KG_OK)
 		state = ask_and_save(o, k, path);

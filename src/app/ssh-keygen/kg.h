@@ -77,8 +77,9 @@ struct kg_pair {
 	bool with_public;
 };
 MUST err_t kg_save(const struct kg_options *o, const struct kg_pair *pair);
-/* Asks where path is there already. */
-bool kg_may_overwrite(const char *path);
+/* Asks where path is there already.  is_pair: of a private key, which should have a .pub beside it.
+ */
+bool kg_may_overwrite(const char *path, bool is_pair);
 /* "user@host" */
 void kg_default_comment(struct buf *out);
 

@@ -59,13 +59,19 @@ static struct cslice skip_word(struct cslice line)
 	return cslice_of(line.p + i, line.n - i);
 }
 
-/* A key behind at most two words: "@cert-authority hosts KEY", "options KEY". */
-static bool line_key(struct cslice line, struct key **k, struct buf *comment)
+/* A key behind at most two words: "@cert-authority hosts KEY", "options KEY".  before: the word in
+ * front of it, empty = none. */
+static bool line_key(struct cslice line, struct key **k, struct buf *comment, struct cslice *before)
 {
+	*before = cslice_of(NULL, 0);
 	for (size_t skipped = 0; skipped < 3 && line.n > 0; skipped++) {
 		if (key_parse_line_any(k, line, comment) == OK)
 			return true;
-		line = skip_word(line);
+		struct cslice rest = skip_word(line);
+		*before = cslice_of(line.p, line.n - rest.n);
+		while (before->n > 0 && is_blank(before->p[before->n - 1]))
+			before->n--;
+		line = rest;
 	}
 	return false;
 }
@@ -76,6 +82,7 @@ static int show_text(const struct kg_options *o, struct cslice text, const char 
 	while (text.n > 0) {
 		struct key *k = NULL;
 		struct buf comment;
+		struct cslice before;
 		const uint8_t *lf = memchr(text.p, '\n', text.n);
 		size_t n = lf != NULL ? (size_t)(lf - text.p) : text.n;
 		struct cslice line = {text.p, n};
@@ -86,12 +93,11 @@ static int show_text(const struct kg_options *o, struct cslice text, const char 
 		if (line.n == 0 || line.p[0] == '#')
 			continue;
 		buf_init(&comment, KEYFILE_MAX);
-		if (line_key(line, &k, &comment)) {
+		if (line_key(line, &k, &comment, &before)) {
 			struct cslice words = buf_bytes(&comment);
-			bool is_remark = words.n > 0 && words.p[0] == '#';
-			any = kg_print_fingerprint(o, k, is_remark ? cslice_of(NULL, 0) : words) ==
-				      OK ||
-			      any;
+			if (words.n == 0 || words.p[0] == '#')
+				words = before;
+			any = kg_print_fingerprint(o, k, words) == OK || any;
 		}
 		key_free(k);
 		buf_done(&comment);

@@ -214,7 +214,7 @@ static err_t write_beside(const struct kg_options *o, const char *path, struct c
 	struct keyfile_staged staged = {NULL, NULL};
 	mode_t mask = umask(0);
 	(void)umask(mask);
-	if (!kg_may_overwrite(path))
+	if (!kg_may_overwrite(path, false))
 		return E_CANCELLED;
 	err_t e = keyfile_stage(&staged, path, text, FILE_MODE & ~mask);
 	if (e == OK)
@@ -361,6 +361,8 @@ static int do_verify(const struct signing *s, bool validates)
 	struct sshsig sig = {.pub = NULL};
 	uint8_t digest[HASH_MAX];
 	int state = load_signature(&sig, s->o);
+	if (state != KG_OK && !s->o->quiet)
+		(void)printf("Could not verify signature.\n");
 	if (state != KG_OK)
 		return state;
 	err_t e = digest_of(STDIN_FILENO, sig.hash, digest);
