@@ -22,6 +22,16 @@ def scratch(name):
     return path
 
 
+def own_mounts():
+    """What runs a command that mounts for itself alone; None where that cannot be had."""
+    command = ["unshare", "-m"]
+    if subprocess.run([*command, "true"], capture_output=True).returncode == 0:
+        return command
+    command += ["--propagation", "unchanged"]   # in a chroot "/" is no mount point; contain.py has cut it off from outside
+    works = os.environ.get("BOWLINE_USER") and subprocess.run([*command, "true"], capture_output=True).returncode == 0
+    return command if works else None
+
+
 def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))

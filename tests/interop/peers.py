@@ -121,7 +121,7 @@ class DropbearServer(server.Server):
                    "-P", str(self.dir / "pid")]
         if self.stands:
             mounts = [f"mount --bind {shlex.quote(str(there))} {shlex.quote(path)} &&" for path, there in self.stands.items()]
-            command = ["unshare", "-m", "sh", "-c", " ".join([*mounts, 'exec "$@"']), "sh", *command]
+            command = [*world.own_mounts(), "sh", "-c", " ".join([*mounts, 'exec "$@"']), "sh", *command]
         return self.launch(command)
 
 

@@ -3,6 +3,7 @@
 """A paramiko client with the arguments of all peers here:
 PORT USER key:FILE|password:WORD HOSTKEY PTY REKEY-BYTES COMMAND"""
 import base64
+import os
 import socket
 import sys
 import threading
@@ -57,6 +58,8 @@ def main():
     status = channel.recv_exit_status()
     sys.stderr.write(f"\npeer: status {status}\n")
     transport.close()
+    sys.stderr.flush()
+    os._exit(0)             # a thread may still wait for stdin, which Python's own end takes badly
 
 
 main()
