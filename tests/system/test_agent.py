@@ -228,7 +228,7 @@ def test_the_units_are_understood_by_systemd(tmp_path):
     for name in ("ssh-agent.socket", "ssh-agent.service"):
         text = (TOP / "packaging" / "systemd" / name).read_text()
         (tmp_path / name).write_text(text.replace("/usr/bin/ssh-agent", AGENT))
-    done = subprocess.run(["systemd-analyze", "--user", "verify", tmp_path / "ssh-agent.socket", tmp_path / "ssh-agent.service"],
+    done = subprocess.run(["systemd-analyze", "--user", "--man=no", "verify", tmp_path / "ssh-agent.socket", tmp_path / "ssh-agent.service"],
                           env={**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
 
